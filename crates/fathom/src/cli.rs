@@ -64,7 +64,7 @@ Examples:
   fathom record --for 30s                    a running JVM and the kernel around it
   sudo fathom watch                          continuous: notices a slowdown, records and explains it
   fathom explain app.jfr gc.log              why it was slow, from files of the JVM
-  fathom explain incident/                   every recording and log in a folder
+  fathom explain incident/                   every recording and log in a folder and its folders
   fathom compare before/ --with after/       what differs, and whether it is better
   fathom open app.jfr gc.log                 the same in the browser, on one time axis
   fathom explain app.jfr --latency lat.csv   with the latencies of your requests

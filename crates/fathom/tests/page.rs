@@ -85,14 +85,17 @@ fn the_page_says_what_the_terminal_says_until_it_is_interrupted() {
 #[test]
 fn a_folder_of_recordings_is_a_list() {
     let folder = tempfile::tempdir().unwrap();
-    for (file, name) in [("jfr/jdk17_g1.jfr", "a.fathom"), ("jfr/ap_wall.jfr", "b.fathom")] {
+    fs::create_dir(folder.path().join("deep")).unwrap();
+    for (file, name) in
+        [("jfr/jdk17_g1.jfr", "a.fathom"), ("jfr/ap_wall.jfr", "b.fathom"), ("jfr/jdk25_g1.jfr", "deep/a.fathom")]
+    {
         let file = testdata(file).display().to_string();
         assert!(fathom(folder.path(), &["import", &file, "-o", name]).status.success());
     }
     let opened = Opened::new(folder.path(), &["."]);
-    assert_eq!(opened.recordings, 2);
-    let names: Vec<Value> = (0..2).map(|id| opened.get(&format!("api/r/{id}/overview"))["name"].clone()).collect();
-    assert_eq!(names, ["a.fathom", "b.fathom"]);
+    assert_eq!(opened.recordings, 3);
+    let names: Vec<Value> = (0..3).map(|id| opened.get(&format!("api/r/{id}/overview"))["name"].clone()).collect();
+    assert_eq!(names, ["a.fathom", "b.fathom", "deep/a.fathom"]);
     let listed = opened.get("api/recordings");
     assert_eq!((&listed[0]["jvm"], &listed[0]["known"]), (&"JDK 17".into(), &true.into()));
 }

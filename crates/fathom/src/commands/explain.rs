@@ -40,7 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   fathom explain app.jfr gc.log
   fathom explain app.jfr --html app.html                     and the page as one file, for a ticket
-  fathom explain incident/                                   everything in a folder
+  fathom explain incident/                                   everything in a folder and its folders
   fathom explain app.jfr --slow 10:02:21..10:02:51           for a slow time that you know
   fathom explain monday.jfr --baseline sunday.jfr            for a recording that is slow throughout
   fathom explain gc.log --started-at '2026-11-20 10:00:00'   a log that only knows the uptime

@@ -15,8 +15,11 @@ pub(crate) const RECORDING: &str = "recording";
 /// The name of the format of latencies.
 const LATENCY: &str = "latency";
 
-/// How deep folders of an archive may lie in each other.
+/// How deep folders may lie in each other.
 const FOLDERS_DEEP: usize = 16;
+
+/// Files that are looked at in folders: each is opened, and whoever names a whole disk means a part of it.
+const FILES_MAX: usize = 10_000;
 
 /// How deep archives may lie in each other.
 const ARCHIVES_DEEP: usize = 4;
@@ -32,6 +35,8 @@ pub(super) struct Found {
     pub(super) unpacked: Vec<Unpacked>,
     seen: HashSet<PathBuf>,
     budget: Budget,
+    /// Files of folders that were looked at.
+    looked_at: usize,
 }
 
 /// Something that can be read.
@@ -42,11 +47,44 @@ pub(super) enum Item {
     File(PathBuf, &'static dyn Reader),
 }
 
+/// A walk through a folder and the folders in it.
+struct Walk<'w> {
+    root: &'w Path,
+    /// The archive that was unpacked there; none of a folder as it is.
+    archive: Option<&'w Place>,
+    /// The name of each thing that is not read, and why.
+    skipped: Vec<String>,
+}
+
+impl<'w> Walk<'w> {
+    fn new(root: &'w Path, archive: Option<&'w Place>) -> Walk<'w> {
+        Walk { root, archive, skipped: Vec::new() }
+    }
+
+    /// Where an entry is, as the user knows it.
+    fn place(&self, entry: &Path) -> Place {
+        let folder = entry.parent().unwrap_or(self.root);
+        self.archive.map_or_else(|| Place::of(folder).entry(entry), |archive| archive.entry(entry))
+    }
+
+    fn skip(&mut self, entry: &Path, why: &str) {
+        let name = entry.strip_prefix(self.root).unwrap_or(entry);
+        self.skipped.push(format!("{} ({why})", name.display()));
+    }
+
+    /// What is directly in a folder, without what is hidden. In an archive a hidden file is one like any other.
+    fn entries(&self, folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+        let mut entries = entries(folder)?;
+        entries.retain(|entry| self.archive.is_some() || !super::file_name(entry).starts_with('.'));
+        Ok(entries)
+    }
+}
+
 /// Stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// Follows the paths. A folder stands for the recordings and recognisable files directly in it, an archive for all of
-/// those in it, also where it is in a folder or another archive.
+/// Follows the paths. A folder and an archive stand for the recordings and recognisable files in it, in its folders and in
+/// its archives.
 pub(super) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
@@ -148,28 +186,34 @@ impl Found {
                 return true;
             }
         };
-        let (before, mut skipped) = (self.items.len(), Vec::new());
+        let before = self.items.len();
         let (within, folder) = (place.inside(unpacked.path()), unpacked.path().to_owned());
         self.unpacked.push(unpacked);
-        self.add_all(&folder, &within, &mut skipped, FOLDERS_DEEP);
-        self.tell_skipped(&place.name, "archive", before, &skipped);
+        let mut walk = Walk::new(&folder, Some(&within));
+        self.add_all(&folder, &mut walk, FOLDERS_DEEP);
+        self.tell_skipped(&place.name, "archive", before, &walk.skipped);
         true
     }
 
-    /// Everything in a folder of an archive and the folders in it. There a hidden file is one like any other.
-    fn add_all(&mut self, folder: &Path, within: &Place, skipped: &mut Vec<String>, deep: usize) {
-        for entry in entries(folder).unwrap_or_default() {
-            if entry.is_dir() && !fathom_store::is_recording(&entry) && deep > 0 {
-                self.add_all(&entry, within, skipped, deep - 1);
+    /// Everything in a folder and the folders in it.
+    fn add_all(&mut self, folder: &Path, walk: &mut Walk<'_>, deep: usize) {
+        let entries = match walk.entries(folder) {
+            Ok(entries) => entries,
+            Err(error) => return walk.skip(folder, &error.to_string()),
+        };
+        for entry in entries {
+            if !entry.is_dir() || fathom_store::is_recording(&entry) {
+                self.add_entry(&entry, walk);
+            } else if let Some(why) = why_not_entered(&entry, deep) {
+                walk.skip(&entry, why);
             } else {
-                self.add_entry(&entry, within, skipped);
+                self.add_all(&entry, walk, deep - 1);
             }
         }
     }
 
     fn add_folder(&mut self, path: &Path) {
         let before = self.items.len();
-        let mut skipped = Vec::new();
         if let Some(says) = crate::finish::nothing_written(path) {
             return self.refused.push(format!("{}: {says}", path.display()));
         }
@@ -181,13 +225,12 @@ impl Found {
                 ));
                 return;
             }
-            Ok(mut entries) => {
-                entries.retain(|path| !super::file_name(path).starts_with('.'));
-                entries.iter().for_each(|entry| self.add_entry(entry, &Place::of(path), &mut skipped));
-            }
+            Ok(_) => {}
             Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
         }
-        self.tell_skipped(&path.display().to_string(), "folder", before, &skipped);
+        let mut walk = Walk::new(path, None);
+        self.add_all(path, &mut walk, FOLDERS_DEEP);
+        self.tell_skipped(&path.display().to_string(), "folder", before, &walk.skipped);
     }
 
     /// Says what of a folder or archive could not be read; `before` it there were so many items.
@@ -203,20 +246,44 @@ impl Found {
         }
     }
 
-    fn add_entry(&mut self, entry: &Path, within: &Place, skipped: &mut Vec<String>) {
+    fn add_entry(&mut self, entry: &Path, walk: &mut Walk<'_>) {
+        self.looked_at += 1;
+        if self.looked_at > FILES_MAX {
+            return self.tell_too_many(entry);
+        }
         if fathom_store::is_recording(entry) {
             return self.add_recording(entry);
         }
         // A log may follow the header of an archive: what is one is opened before any reader sees it.
-        if entry.is_dir() || !self.is_new(entry) || self.add_archive(entry, &within.entry(entry)) {
+        if !self.is_new(entry) || self.add_archive(entry, &walk.place(entry)) {
             return;
         }
         match fathom_readers::sniff(entry) {
             Ok(reader) => self.items.push(Item::File(entry.to_owned(), reader)),
-            Err(LoadError::UnknownFormat(_)) => skipped.push(format!("{} (unknown format)", super::file_name(entry))),
-            Err(LoadError::Empty(_)) => skipped.push(format!("{} (empty)", super::file_name(entry))),
+            Err(LoadError::UnknownFormat(_)) => walk.skip(entry, "unknown format"),
+            Err(LoadError::Empty(_)) => walk.skip(entry, "empty"),
             Err(error) => self.refused.push(error.to_string()),
         }
+    }
+
+    /// Once: the first file that is left out.
+    fn tell_too_many(&mut self, entry: &Path) {
+        if self.looked_at == FILES_MAX + 1 {
+            let says = format!(
+                "{}: it and what follows is left out, more than {FILES_MAX} files: name the folder that matters",
+                entry.display()
+            );
+            self.refused.push(says);
+        }
+    }
+}
+
+/// Why a folder in a folder is left out; links could lead round in a circle.
+fn why_not_entered(folder: &Path, deep: usize) -> Option<&'static str> {
+    match () {
+        () if folder.is_symlink() => Some("a link to a folder"),
+        () if deep == 0 => Some("too many folders in each other"),
+        () => crate::finish::nothing_written(folder),
     }
 }
 
@@ -233,9 +300,9 @@ fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The first names of a list and how many more there are.
+/// The names of a list; of a very long one the first, and how many more there are.
 fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 4;
+    const SHOWN: usize = 50;
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,

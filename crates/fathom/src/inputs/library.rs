@@ -54,12 +54,13 @@ impl Services {
             }
         };
         let unpacked = read.iter().flatten().next().map_or_else(Vec::new, |service| service.unpacked.clone());
-        let entry = |paths: &Vec<PathBuf>| Entry { name: name(paths, &unpacked), size_bytes: size_bytes(paths) };
+        let names = names(&paths, &unpacked);
+        let entry = |(paths, name): (&Vec<PathBuf>, String)| Entry { name, size_bytes: size_bytes(paths) };
         Ok(Services {
             question: question.clone(),
             terminal: terminal.clone(),
             baseline,
-            entries: paths.iter().map(entry).collect(),
+            entries: paths.iter().zip(names).map(entry).collect(),
             paths,
             watched,
             unpacked,
@@ -133,6 +134,18 @@ pub(crate) fn loaded(
     Ok(Loaded::new(service.recording, about))
 }
 
+/// The name of each; those of the same name in different folders have their folder's before it.
+fn names(all: &[Vec<PathBuf>], unpacked: &[Unpacked]) -> Vec<String> {
+    let plain: Vec<String> = all.iter().map(|paths| name(paths, unpacked)).collect();
+    let is_ambiguous = |name: &String| plain.iter().filter(|other| *other == name).count() > 1;
+    let folder = |paths: &[PathBuf]| paths.first()?.parent()?.file_name().map(|name| name.display().to_string());
+    let told = |(paths, name): (&Vec<PathBuf>, &String)| match folder(paths).filter(|_| is_ambiguous(name)) {
+        Some(folder) => format!("{folder}/{name}"),
+        None => name.clone(),
+    };
+    all.iter().zip(&plain).map(told).collect()
+}
+
 /// The name of the first file, and how many more there are. Of several in one folder its name tells them apart from
 /// those of other runs, which are called the same; not that of the folder into which an archive was unpacked.
 fn name(paths: &[PathBuf], unpacked: &[Unpacked]) -> String {
@@ -162,6 +175,12 @@ fn size_bytes(paths: &[PathBuf]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_names_have_their_folder() {
+        let paths = ["a/x.fathom", "b/x.fathom", "b/y.fathom"].map(|path| vec![PathBuf::from(path)]);
+        assert_eq!(names(&paths, &[]), ["a/x.fathom", "b/x.fathom", "y.fathom"]);
+    }
 
     #[test]
     fn several_files_are_named_by_their_folder() {

@@ -157,6 +157,7 @@ pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) ->
     let traits = source::traits(&loaded.sources);
     let groups = grouping::group(&traits);
     tell_strays(&groups, &traits, &loaded.sources);
+    tell_joined(&groups, &loaded.sources);
     let mut services = add_latencies(assemble(groups, loaded.sources), latencies)?;
     services.iter_mut().for_each(|service| service.came_in(&unpacked));
     Ok(services)
@@ -197,6 +198,17 @@ fn tell_strays(groups: &[Vec<usize>], traits: &[Traits], sources: &[Source]) {
         complain(&format!(
             "{name}: taken by itself: nothing tells which of the other JVMs it belongs to, or it covers another time"
         ));
+    }
+}
+
+/// Says which recordings have one answer.
+fn tell_joined(groups: &[Vec<usize>], sources: &[Source]) {
+    for group in groups {
+        let recordings = group.iter().map(|index| &sources[*index]).filter(|source| source.format == find::RECORDING);
+        let names: Vec<String> = recordings.map(|source| source.paths[0].display().to_string()).collect();
+        if names.len() > 1 {
+            complain(&format!("{}: of the same JVM, so that they have one answer", names.join(", ")));
+        }
     }
 }
 

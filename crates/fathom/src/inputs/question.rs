@@ -17,8 +17,8 @@ use crate::times::{TimeError, TimeRange};
 /// The arguments of every command that explains.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Question {
-    /// JFR recordings, GC logs, request latencies, recordings of fathom, or folders of these;
-    /// their formats are recognised. Files of the same JVM are taken together
+    /// JFR recordings, GC logs, request latencies, recordings of fathom, or folders of these and
+    /// of folders; their formats are recognised. Files of the same JVM are taken together
     /// [default: the newest recording in this folder]
     #[arg(value_name = "FILE")]
     paths: Vec<PathBuf>,

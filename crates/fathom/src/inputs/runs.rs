@@ -21,7 +21,10 @@ pub(crate) fn runs(paths: &[PathBuf], side: &str, terminal: &Terminal) -> Result
     for (index, place) in places.iter().enumerate() {
         progress.says(&format!("{side}: reading {} of {}: {}", index + 1, places.len(), place[0].display()));
         match Question::of(place).for_verdicts().services(terminal) {
-            Ok(services) => runs.extend(services.iter().map(|service| run(service, place))),
+            Ok(services) => {
+                let is_one = services.len() == 1;
+                runs.extend(services.iter().map(|service| run(service, place, is_one)));
+            }
             Err(error) => refused.push(error),
         }
         if runs.len() > MAX_RUNS {
@@ -39,8 +42,8 @@ pub(crate) fn runs(paths: &[PathBuf], side: &str, terminal: &Terminal) -> Result
     Ok(runs)
 }
 
-fn run(service: &Service, place: &[PathBuf]) -> Run {
-    let is_folder = place.len() == 1 && service.paths.iter().all(|path| path != &place[0]);
+fn run(service: &Service, place: &[PathBuf], is_one: bool) -> Run {
+    let is_folder = is_one && place.len() == 1 && service.paths.iter().all(|path| path != &place[0]);
     let name = if is_folder { file_name(&place[0]) } else { file_name(&service.paths[0]) };
     Run::of(&name, &service.recording)
 }
@@ -62,6 +65,7 @@ fn in_folder(folder: &Path) -> Vec<Vec<PathBuf>> {
         return whole();
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = entries.filter(|path| !file_name(path).starts_with('.'));
     let (mut folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
     if fathom_watch::status::is_folder(folder) {
         folders.retain(|path| fathom_store::is_recording(path));
