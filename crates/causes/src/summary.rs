@@ -11,7 +11,7 @@ use crate::explanation::{
     PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
 };
 use crate::failures;
-use crate::measure::median;
+use crate::period::Period;
 use crate::versions::major_version;
 use crate::{format, worst};
 
@@ -289,15 +289,7 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
     };
     let both = |row: &[f64]| (mean(row, &slow).unwrap_or(0.0), mean(row, &baseline));
     let mut figures = Vec::new();
-    if let Some(requests) = &account.requests {
-        let p99 = |buckets: &[usize]| median(buckets.iter().filter_map(|index| requests.p99_ns[*index]).collect());
-        figures.push(comparison.evidence(
-            "request latency, p99",
-            (p99(&slow).unwrap_or(0.0), p99(&baseline)),
-            "ns",
-            "spans",
-        ));
-    }
+    figures.extend(latency(comparison));
     if let Some(process) = &account.process_cpu_ns {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
         figures.push(comparison.evidence("process CPU", both(&cores), "cores", "counters"));
@@ -308,6 +300,17 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
         figures.push(comparison.evidence("application stopped", both(&ratio), "ratio", "spans"));
     }
     figures
+}
+
+/// The 99th percentile of the requests that were under way in the slow time, and of those of the baseline.
+fn latency(comparison: &Comparison<'_>) -> Option<Evidence> {
+    comparison.analysis.account.requests.as_ref()?;
+    let p99 = |period: &Period<'_>| period.sources.traffic.p99_ns(|request| period.has(request.from_ns, request.to_ns));
+    // Requests to other ports say nothing about these.
+    let has_same_port = comparison.analysis.reference.as_ref().is_none_or(|reference| reference.has_same_port);
+    let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(p99);
+    let slow = p99(&comparison.slow).unwrap_or(0.0);
+    Some(comparison.evidence("request latency, p99", (slow, baseline), "ns", "spans"))
 }
 
 /// Whether anybody would have told of a stop of the application: what nobody measured is no zero.
