@@ -9,7 +9,7 @@ use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
-use crate::explanation::{CauseVerdict, Explanation, IntervalCause, Look, SCHEMA, Verdict};
+use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
 use crate::unexplained::{self, NEGLIGIBLE_SHARE};
 use crate::{catalog, changes, coverage, elsewhere, format, gaps, headline, look, rhythm, summary};
@@ -106,7 +106,10 @@ impl Answer {
         self.judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
         let comparison = Comparison::new(analysis);
         let changed = changes::of(&comparison, self.names_a_cause());
-        let causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
+        let mut causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
+        let (from_ns, to_ns) = comparison.slow_range();
+        let ruled_out = causes.iter_mut().filter(|cause| cause.verdict == Verdict::RuledOut);
+        ruled_out.for_each(|cause| cause.during = Some(During { from_ns, to_ns }));
         let explained: f64 = causes.iter().map(|cause| cause.share).sum();
         let is_slow = self.lost_ns > 0.0 || comparison.is_slow();
         let rest = if is_slow { (1.0 - explained).max(0.0) } else { 0.0 };
@@ -294,6 +297,7 @@ fn judged(cause: &Cause, answers: Vec<(Finding, Given, Outcome)>, lost_ns: f64) 
         only: share_of(total.only_ns),
         reach: share_of(total.reach_ns),
         says: outcome.says,
+        during: None,
         evidence: finding.evidence,
         missing: finding.missing,
         chain: finding.chain.iter().map(|id| (*id).to_owned()).collect(),

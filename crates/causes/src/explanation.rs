@@ -274,6 +274,9 @@ pub struct CauseVerdict {
     pub reach: f64,
     /// One or two sentences with figures, for a person.
     pub says: String,
+    /// For when it holds that the cause is ruled out: the slow time, or the whole recording where nothing was slow; none of other
+    /// verdicts.
+    pub during: Option<During>,
     /// The measurements behind it.
     pub evidence: Vec<Evidence>,
     /// What would make the answer better.
@@ -299,6 +302,7 @@ impl CauseVerdict {
             only: 0.0,
             reach: 0.0,
             says: String::new(),
+            during: None,
             evidence: Vec::new(),
             missing: Vec::new(),
             chain: Vec::new(),
@@ -307,6 +311,15 @@ impl CauseVerdict {
             look: Look::default(),
         }
     }
+}
+
+/// The time for which something holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct During {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end. Between several slow intervals it holds of none of the time.
+    pub to_ns: i64,
 }
 
 /// A measurement.

@@ -76,6 +76,11 @@ impl Sheet {
         self.width.saturating_sub(indent).max(WIDTH_MIN / 2)
     }
 
+    /// Lines so far.
+    pub(crate) fn height(&self) -> usize {
+        self.lines.len()
+    }
+
     pub(crate) fn blank(&mut self) {
         self.lines.push(Vec::new());
     }
@@ -126,13 +131,13 @@ impl Sheet {
     /// Items that are not broken unless they fill more than a line, with a separator between those
     /// that share one. Lines after the first begin at `hang`.
     pub(crate) fn items(&mut self, hang: usize, items: Vec<Piece>, separator: &str) {
-        self.items_after(Piece { tone: Tone::Plain, text: String::new() }, hang, items, separator);
+        self.items_after(Vec::new(), hang, items, separator);
     }
 
-    /// The same, to the right of a label.
-    pub(crate) fn items_after(&mut self, label: Piece, hang: usize, items: Vec<Piece>, separator: &str) {
-        let mut used = columns(&label.text);
-        let mut line = vec![label];
+    /// The same, to the right of labels.
+    pub(crate) fn items_after(&mut self, labels: Vec<Piece>, hang: usize, items: Vec<Piece>, separator: &str) {
+        let mut used: usize = labels.iter().map(|label| columns(&label.text)).sum();
+        let mut line = labels;
         let mut between = "";
         for item in items {
             let item = Piece { text: fit(&item.text, self.room(hang)), ..item };

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Verdict};
+use fathom_causes::explanation::{CauseVerdict, During, Evidence, Explanation, Verdict};
 use jiff::tz::TimeZone;
 
 use crate::clean::shorten;
@@ -100,9 +100,15 @@ fn write_rest(text: &mut String, explanation: &Explanation) -> std::fmt::Result 
         with(Verdict::RuledOut).map(|cause| format!("`{}` ({})", cause.id, safe(&cause.says))).collect();
     let untold: Vec<String> = with(Verdict::NotEnough).map(|cause| format!("`{}`", cause.id)).collect();
     let losses: Vec<String> = explanation.losses.iter().map(|loss| safe(&loss.says)).collect();
-    for (what, items) in [("ruled out", excluded), ("cannot tell", untold), ("losses", losses)] {
+    let during = with(Verdict::RuledOut).find_map(|cause| cause.during).filter(|_| !explanation.slow.is_empty());
+    let when = during.map_or_else(String::new, |During { from_ns, to_ns }| {
+        format!(" within the slow time of {} UTC", units::time_range(from_ns, to_ns, &TimeZone::UTC))
+    });
+    for (what, when, items) in
+        [("ruled out", when.as_str(), excluded), ("cannot tell", "", untold), ("losses", "", losses)]
+    {
         if !items.is_empty() {
-            writeln!(text, "**{what}**: {}\n", list(items))?;
+            writeln!(text, "**{what}**{when}: {}\n", list(items))?;
         }
     }
     Ok(())

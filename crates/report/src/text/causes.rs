@@ -2,46 +2,48 @@
 
 use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, StackShare, Verdict};
 
+use super::detail::{Detail, OfCause};
 use super::lists;
 use crate::clean::shorten;
 use crate::sheet::{Sheet, Tone, columns, piece};
-use crate::{TextOptions, units};
+use crate::units;
 
 /// Where the text of a cause begins, below its share.
 const INDENT: usize = 8;
 /// Where the text of its labels begins.
 const LABEL_HANG: usize = INDENT + 7;
-/// Measurements told without being asked.
-const SHOWN_EVIDENCE: usize = 4;
-const SHOWN_ACTIONS: usize = 2;
-const SHOWN_STACKS: usize = 3;
 /// What is unexplained is described from this share on: less changes no decision.
 const UNEXPLAINED_TOLD_PERCENT: u32 = 5;
-/// Frames of a stack that are told, from the leaf.
-const SHOWN_FRAMES: usize = 4;
 const ID_MAX_CHARS: usize = 40;
 const SYMBOL_MAX_CHARS: usize = 60;
 /// How HotSpot marks the class of a lambda.
 const LAMBDA: &str = "$$Lambda";
 const FIGURE_NAME_MAX_CHARS: usize = 58;
 
-pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let named: Vec<&CauseVerdict> = explanation
         .causes
         .iter()
         .filter(|cause| matches!(cause.verdict, Verdict::Shown | Verdict::Likely | Verdict::Possible))
-        .filter(|cause| options.all || !lists::explains_nothing(cause))
+        .filter(|cause| detail.all || !lists::explains_nothing(cause))
         .collect();
     let mut shares: Vec<f64> = named.iter().map(|cause| cause.share).collect();
     shares.push(explanation.unexplained.share);
     let percents = units::whole_percents(&shares);
-    for (cause, percent) in named.iter().zip(&percents) {
+    for (index, (cause, percent)) in named.iter().zip(&percents).take(detail.causes).enumerate() {
         sheet.blank();
-        write_cause(sheet, cause, *percent, options);
+        let of_cause = if index == 0 { detail.first } else { detail.others };
+        write_cause(sheet, (cause, *percent), of_cause, detail);
+    }
+    let hidden = named.iter().zip(&percents).skip(detail.causes);
+    if let Some(more) = named.len().checked_sub(detail.causes).filter(|more| *more > 0) {
+        let percent: u32 = hidden.map(|(_, percent)| percent).sum();
+        sheet.blank();
+        sheet.line(0, [piece(Tone::Faint, &format!("{percent:>4} %  {more} more causes: --all"))]);
     }
     if explanation.unexplained.share > 0.0 || named.is_empty() {
         sheet.blank();
-        write_unexplained(sheet, explanation, percents.last().copied().unwrap_or(0), options);
+        write_unexplained(sheet, explanation, percents.last().copied().unwrap_or(0), detail);
     }
 }
 
@@ -54,7 +56,7 @@ fn share_text(share: f64, percent: u32) -> String {
     }
 }
 
-fn write_cause(sheet: &mut Sheet, cause: &CauseVerdict, percent: u32, options: &TextOptions) {
+fn write_cause(sheet: &mut Sheet, (cause, percent): (&CauseVerdict, u32), of_cause: OfCause, detail: &Detail<'_>) {
     let (tone, word) = verdict_word(cause.verdict);
     let head = [
         piece(Tone::Strong, &format!("{:<8}", share_text(cause.share, percent))),
@@ -64,9 +66,9 @@ fn write_cause(sheet: &mut Sheet, cause: &CauseVerdict, percent: u32, options: &
     ];
     sheet.line(0, head);
     sheet.paragraph(INDENT, Tone::Plain, &cause.says);
-    write_evidence(sheet, &cause.evidence, options);
+    write_evidence(sheet, &cause.evidence, of_cause.evidence, detail);
     write_chain(sheet, cause);
-    write_advice(sheet, cause, options);
+    write_advice(sheet, cause, of_cause);
 }
 
 /// A verdict as it is told, and how alarming it is.
@@ -80,17 +82,17 @@ pub(crate) fn verdict_word(verdict: Verdict) -> (Tone, &'static str) {
     }
 }
 
-fn write_evidence(sheet: &mut Sheet, evidence: &[Evidence], options: &TextOptions) {
-    let shown = if options.all { evidence.len() } else { SHOWN_EVIDENCE.min(evidence.len()) };
+fn write_evidence(sheet: &mut Sheet, evidence: &[Evidence], most: usize, detail: &Detail<'_>) {
+    let shown = most.min(evidence.len());
     let figures: Vec<(&str, String)> =
         evidence[..shown].iter().map(|figure| (figure.says.as_str(), with_baseline(figure))).collect();
     write_figures(sheet, INDENT, &figures);
-    if options.all {
+    if detail.all {
         evidence.iter().filter(|figure| !figure.stack.is_empty()).for_each(|figure| {
             sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, "stack"), &stack_text(&figure.stack, usize::MAX));
         });
     }
-    if shown < evidence.len() {
+    if (1..evidence.len()).contains(&shown) {
         let more = format!("{} more with --all", evidence.len() - shown);
         sheet.line(INDENT, [piece(Tone::Faint, &more)]);
     }
@@ -125,36 +127,38 @@ fn write_chain(sheet: &mut Sheet, cause: &CauseVerdict) {
     }
 }
 
-fn write_advice(sheet: &mut Sheet, cause: &CauseVerdict, options: &TextOptions) {
-    let shown = if options.all { usize::MAX } else { SHOWN_ACTIONS };
+fn write_advice(sheet: &mut Sheet, cause: &CauseVerdict, of_cause: OfCause) {
     let mut label = "do";
-    for action in cause.actions.iter().take(shown) {
+    for action in cause.actions.iter().take(of_cause.actions) {
         sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Good, std::mem::take(&mut label)), action);
+    }
+    if !of_cause.has_commands {
+        return;
     }
     if !cause.prove.is_empty() {
         let command = sheet.unbroken(LABEL_HANG, &cause.prove);
         sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "prove"), &command);
     }
     let can_be_surer = |missing: &&Missing| cause.verdict != Verdict::Shown && !missing.record_with.is_empty();
-    for missing in cause.missing.iter().filter(can_be_surer).take(shown) {
+    for missing in cause.missing.iter().filter(can_be_surer).take(of_cause.actions) {
         let text = sheet.with_command(LABEL_HANG, &missing.says, &missing.record_with);
         sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "surer"), &text);
     }
 }
 
-fn write_unexplained(sheet: &mut Sheet, explanation: &Explanation, percent: u32, options: &TextOptions) {
+fn write_unexplained(sheet: &mut Sheet, explanation: &Explanation, percent: u32, detail: &Detail<'_>) {
     let unexplained = &explanation.unexplained;
     let share = format!("{:<8}", share_text(unexplained.share, percent));
     sheet.line(0, [piece(Tone::Strong, &share), piece(Tone::Plain, "unexplained")]);
-    if !options.all && percent < UNEXPLAINED_TOLD_PERCENT && percent > 0 {
+    let is_little = unexplained.share > 0.0 && percent < UNEXPLAINED_TOLD_PERCENT;
+    if is_little && !detail.all {
         return;
     }
     sheet.paragraph(INDENT, Tone::Plain, &unexplained.says);
-    let shown = if options.all { usize::MAX } else { SHOWN_STACKS };
-    for StackShare { stack, share } in unexplained.stacks.iter().take(shown) {
+    for StackShare { stack, share } in unexplained.stacks.iter().take(detail.stacks) {
         let share = units::amount(*share, "ratio");
-        let frames = if options.all { usize::MAX } else { SHOWN_FRAMES };
-        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, &format!("{share:>6}")), &stack_text(stack, frames));
+        let text = stack_text(stack, detail.frames);
+        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, &format!("{share:>6}")), &text);
     }
 }
 

@@ -2,20 +2,21 @@
 
 use fathom_causes::explanation::{Explanation, LossNote, RecordingSummary};
 
+use super::detail::Detail;
 use super::losses::is_detail;
 use super::source::spelled;
 use crate::clean::shorten;
 use crate::sheet::{Piece, Sheet, Tone, piece};
-use crate::{TextOptions, units};
+use crate::units;
 
 const TITLE_MAX_CHARS: usize = 60;
 
-pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let recording = &explanation.recording;
     let mut items = vec![piece(Tone::Strong, &shorten(&recording.title, TITLE_MAX_CHARS))];
     items.extend(recording.pid.map(|pid| piece(Tone::Plain, &format!("pid {pid}"))));
     items.extend(machine(recording).map(|machine| piece(Tone::Plain, &shorten(&machine, TITLE_MAX_CHARS))));
-    let when = units::time_range(recording.from_ns, recording.to_ns, &options.zone);
+    let when = units::time_range(recording.from_ns, recording.to_ns, detail.zone);
     items.push(piece(Tone::Plain, &when));
     items.push(piece(Tone::Plain, &sources(recording)));
     items.push(lost(&explanation.losses));

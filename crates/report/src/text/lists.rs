@@ -1,10 +1,11 @@
 //! What was ruled out, and what could not be told.
 
-use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, Verdict};
+use fathom_causes::explanation::{CauseVerdict, During, Evidence, Explanation, Missing, Verdict};
 
+use super::detail::Detail;
 use super::{HANG, with_verdict};
 use crate::sheet::{Piece, Sheet, Tone, piece};
-use crate::{TextOptions, units};
+use crate::units;
 
 /// Causes that are told with the measurement that excludes them; the engine puts the nearest first.
 const WITH_MEASUREMENT: usize = 4;
@@ -25,8 +26,8 @@ pub(super) fn explains_nothing(cause: &CauseVerdict) -> bool {
 }
 
 /// Names them with the reason, which is the beginning of their sentence.
-pub(super) fn write_without_a_part(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
-    let causes = explanation.causes.iter().filter(|cause| !options.all && explains_nothing(cause));
+pub(super) fn write_without_a_part(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
+    let causes = explanation.causes.iter().filter(|cause| !detail.all && explains_nothing(cause));
     let reason = |cause: &CauseVerdict| match cause.says.split_once(": ") {
         Some((reason, _)) if reason.chars().count() <= REASON_MAX_CHARS => format!("{} ({reason})", cause.id),
         _ => cause.id.clone(),
@@ -34,25 +35,36 @@ pub(super) fn write_without_a_part(sheet: &mut Sheet, explanation: &Explanation,
     let items: Vec<String> = causes.map(reason).collect();
     if !items.is_empty() {
         sheet.blank();
-        write_list(sheet, "possible", &items);
+        write_list(sheet, "possible", "", &items);
     }
 }
 
-pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let causes = with_verdict(explanation, Verdict::RuledOut);
     if causes.is_empty() {
         return;
     }
     sheet.blank();
-    if options.all {
-        sheet.line(0, [piece(Tone::Strong, "ruled out")]);
+    let when = when(explanation, &causes, detail);
+    if detail.all {
+        sheet.line(0, [piece(Tone::Strong, &format!("{:<HANG$}", "ruled out")), piece(Tone::Plain, &when)]);
         causes.iter().for_each(|cause| write_in_full(sheet, cause));
         return;
     }
     let measured = causes.iter().take(WITH_MEASUREMENT).map(|cause| with_measurement(cause));
     let names = causes.iter().skip(WITH_MEASUREMENT).map(|cause| cause.id.clone());
     let items: Vec<String> = measured.chain(names).collect();
-    write_list(sheet, "ruled out", &items);
+    write_list(sheet, "ruled out", &when, &items);
+}
+
+/// For when it holds that causes are ruled out: what happened at other times was not asked.
+fn when(explanation: &Explanation, causes: &[&CauseVerdict], detail: &Detail<'_>) -> String {
+    let Some(During { from_ns, to_ns }) = causes.first().and_then(|cause| cause.during) else { return String::new() };
+    let [from, to] = [from_ns, to_ns].map(|time_ns| units::time_of_day(time_ns, detail.zone));
+    match explanation.slow.len() {
+        0 | 1 => format!("within the slow {from}-{to}: "),
+        _ => format!("within the slow times of {from}-{to}: "),
+    }
 }
 
 /// A cause and in a few words what excludes it: its sentence if that is short, else its first figure.
@@ -74,13 +86,14 @@ fn write_in_full(sheet: &mut Sheet, cause: &CauseVerdict) {
     cause.evidence.iter().for_each(|figure| sheet.paragraph(6, Tone::Faint, &short_figure(figure)));
 }
 
-/// The first items of a list beside its label, and how many there are besides.
-fn write_list(sheet: &mut Sheet, label: &str, items: &[String]) {
+/// The first items of a list beside its label and what is said of all of them, and how many there are besides.
+fn write_list(sheet: &mut Sheet, label: &str, of_all: &str, items: &[String]) {
     let hidden = items.len().saturating_sub(SHOWN_NAMES);
     let shown = items.iter().take(SHOWN_NAMES).map(|item| piece(Tone::Plain, item));
     let more = (hidden > 0).then(|| piece(Tone::Faint, &format!("{hidden} more")));
     let pieces: Vec<Piece> = shown.chain(more).collect();
-    sheet.items_after(piece(Tone::Strong, &format!("{label:<HANG$}")), HANG, pieces, " · ");
+    let labels = vec![piece(Tone::Strong, &format!("{label:<HANG$}")), piece(Tone::Faint, of_all)];
+    sheet.items_after(labels, HANG, pieces, " · ");
 }
 
 /// Causes that lack the same recording, together with the command that makes it.
@@ -91,18 +104,16 @@ struct Gap<'a> {
     ids: Vec<&'a str>,
 }
 
-pub(super) fn write_cannot_tell(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write_cannot_tell(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let causes = with_verdict(explanation, Verdict::NotEnough);
-    if causes.is_empty() {
-        return;
-    }
-    sheet.blank();
-    if options.all {
+    if detail.all && !causes.is_empty() {
+        sheet.blank();
         sheet.line(0, [piece(Tone::Strong, "cannot tell")]);
         causes.iter().for_each(|cause| write_missing(sheet, cause));
         return;
     }
-    let (first, others) = most_useful(gaps(&causes));
+    let Some((first, others)) = most_useful(gaps(&causes)) else { return };
+    sheet.blank();
     let text = sheet.with_command(HANG, &gap_text(&first), first.record_with);
     sheet.labelled(0, HANG, piece(Tone::Strong, "cannot tell"), &text);
     if others > 0 {
@@ -116,15 +127,13 @@ fn format_lacks(causes: usize) -> String {
 }
 
 /// The gap whose command answers most, and for how many causes another one is needed. What only a question of its own answers
-/// (where keys go) is asked for when it is all that is missing.
-fn most_useful(gaps: Vec<Gap<'_>>) -> (Gap<'_>, usize) {
-    let is_asked_apart = |gap: &Gap| gap.record_with.starts_with(ASKED_APART);
-    let only_apart = gaps.iter().all(is_asked_apart);
-    let mut wanted: Vec<Gap> = gaps.into_iter().filter(|gap| only_apart || !is_asked_apart(gap)).collect();
+/// (where keys go) is said where that is asked.
+fn most_useful(gaps: Vec<Gap<'_>>) -> Option<(Gap<'_>, usize)> {
+    let mut wanted: Vec<Gap> = gaps.into_iter().filter(|gap| !gap.record_with.starts_with(ASKED_APART)).collect();
     // The first of those with most causes.
     wanted.sort_by_key(|gap| std::cmp::Reverse(gap.ids.len()));
     let others = wanted.iter().skip(1).map(|gap| gap.ids.len()).sum();
-    (wanted.swap_remove(0), others)
+    (!wanted.is_empty()).then(|| (wanted.swap_remove(0), others))
 }
 
 /// Groups by the command that fills the gap, in the order of the causes.

@@ -4,30 +4,29 @@ use fathom_causes::explanation::{Explanation, LossNote};
 use fathom_evidence::kinds::loss;
 
 use super::HANG;
+use super::detail::Detail;
 use super::source::spelled;
-use crate::TextOptions;
 use crate::sheet::{Sheet, Tone, piece};
 
-const SHOWN: usize = 5;
 /// Of so few stacks or names that some are not whole changes nothing that was measured.
 const FEW: u64 = 100;
 
-pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let losses = &explanation.losses;
     if losses.is_empty() {
         return;
     }
     sheet.blank();
-    if options.all {
+    if detail.all {
         return write_each(sheet, losses.iter(), usize::MAX);
     }
     let telling = losses.iter().filter(|loss| !is_detail(loss));
-    let shown = telling.clone().count().min(SHOWN);
+    let shown = telling.clone().count().min(detail.losses);
     if shown == 0 {
         let text = format!("{}: none changes the answer (--all: {})", details(losses), losses.len());
         return sheet.labelled(0, HANG, piece(Tone::Faint, "lost"), &text);
     }
-    write_each(sheet, telling, SHOWN);
+    write_each(sheet, telling, detail.losses);
     if losses.len() > shown {
         sheet.line(HANG, [piece(Tone::Faint, &format!("{} more with --all", losses.len() - shown))]);
     }

@@ -2,6 +2,7 @@
 
 mod beside;
 mod causes;
+mod detail;
 mod header;
 mod lists;
 mod losses;
@@ -14,6 +15,7 @@ pub(crate) use causes::verdict_word;
 pub(crate) use header::{machine, sources};
 pub(crate) use source::spelled;
 
+use detail::{Detail, SCREEN_LINES};
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 
 use crate::TextOptions;
@@ -22,23 +24,32 @@ use crate::sheet::{Sheet, Tone, piece};
 /// Where the text of a labelled paragraph begins.
 const HANG: usize = 13;
 
-/// The whole answer.
+/// The whole answer: all of it, or what fits on a screen.
 pub fn explanation(explanation: &Explanation, options: &TextOptions) -> String {
-    let mut sheet = Sheet::new(options.width);
-    header::write(&mut sheet, explanation, options);
-    if explanation.slow.is_empty() {
-        slow::write_healthy(&mut sheet, explanation, options);
-        requests::write(&mut sheet, explanation, options);
-    } else {
-        slow::write(&mut sheet, explanation, options);
-        requests::write(&mut sheet, explanation, options);
-        causes::write(&mut sheet, explanation, options);
-        lists::write_without_a_part(&mut sheet, explanation, options);
-        lists::write_ruled_out(&mut sheet, explanation, options);
+    let mut sheets = Detail::levels(options).into_iter().map(|detail| sheet(explanation, &detail, options.width));
+    let mut shown = sheets.next().unwrap_or_else(|| Sheet::new(options.width));
+    while let Some(shorter) = sheets.next().filter(|_| !options.all && shown.height() > SCREEN_LINES) {
+        shown = shorter;
     }
-    lists::write_cannot_tell(&mut sheet, explanation, options);
-    losses::write(&mut sheet, explanation, options);
-    sheet.render(options.color)
+    shown.render(options.color)
+}
+
+fn sheet(explanation: &Explanation, detail: &Detail<'_>, width: usize) -> Sheet {
+    let mut sheet = Sheet::new(width);
+    header::write(&mut sheet, explanation, detail);
+    if explanation.slow.is_empty() {
+        slow::write_healthy(&mut sheet, explanation, detail);
+        requests::write(&mut sheet, explanation, detail);
+    } else {
+        slow::write(&mut sheet, explanation, detail);
+        requests::write(&mut sheet, explanation, detail);
+        causes::write(&mut sheet, explanation, detail);
+        lists::write_without_a_part(&mut sheet, explanation, detail);
+        lists::write_ruled_out(&mut sheet, explanation, detail);
+    }
+    lists::write_cannot_tell(&mut sheet, explanation, detail);
+    losses::write(&mut sheet, explanation, detail);
+    sheet
 }
 
 /// The list of the catalogue: ids with their one-line titles.

@@ -3,11 +3,9 @@
 use fathom_causes::explanation::{Explanation, PortFailures, PortSummary, SlowRequests};
 use fathom_causes::format::count;
 
+use super::detail::Detail;
 use crate::sheet::{Sheet, Tone, piece};
-use crate::{TextOptions, units};
-
-/// Ports that are told without being asked.
-const SHOWN_PORTS: usize = 2;
+use crate::units;
 
 /// The median of all is told beside what is usual if it is so many times as long.
 const TOLD_FROM: f64 = 1.25;
@@ -15,15 +13,14 @@ const TOLD_FROM: f64 = 1.25;
 /// Less than this part of their time is not told.
 const MIN_PART: f64 = 0.01;
 
-pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
-    let shown = if options.all { usize::MAX } else { SHOWN_PORTS };
-    for port in explanation.requests.iter().take(shown) {
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
+    for port in explanation.requests.iter().take(detail.ports) {
         sheet.paragraph(2, Tone::Plain, &says(port));
         if let Some(text) = divided(&port.slow) {
             sheet.paragraph(4, Tone::Plain, &text);
         }
     }
-    if let Some(hidden) = explanation.requests.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
+    if let Some(hidden) = explanation.requests.len().checked_sub(detail.ports).filter(|hidden| *hidden > 0) {
         sheet.line(2, [piece(Tone::Faint, &format!("requests at {hidden} more ports: --all"))]);
     }
 }

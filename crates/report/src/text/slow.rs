@@ -2,30 +2,19 @@
 
 use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, SlowInterval};
 
+use super::detail::Detail;
 use crate::sheet::{Piece, Sheet, Tone, piece};
-use crate::{TextOptions, units};
+use crate::units;
 
-/// Intervals and figures that are told without being asked.
-const SHOWN_INTERVALS: usize = 3;
-const SHOWN_FIGURES: usize = 4;
-
-/// Changes that are told without being asked.
-const SHOWN_CHANGES: usize = 3;
-
-/// Figures of a healthy recording: what was looked at is the whole answer.
-const SHOWN_LOOKED_AT: usize = 8;
-
-pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let mut items = vec![piece(Tone::Bad, &headline(explanation))];
-    let shown = if options.all { usize::MAX } else { SHOWN_FIGURES };
-    items.extend(explanation.figures.iter().take(shown).map(headline_figure));
+    items.extend(explanation.figures.iter().take(detail.figures).map(headline_figure));
     sheet.items(2, items, "   ");
     write_but(sheet, explanation);
-    let shown = if options.all { usize::MAX } else { SHOWN_INTERVALS };
-    for interval in worst_first(explanation).into_iter().take(shown) {
-        write_interval(sheet, interval, options);
+    for interval in worst_first(explanation, detail.intervals).into_iter().take(detail.intervals) {
+        write_interval(sheet, interval, detail);
     }
-    if let Some(hidden) = explanation.slow.len().checked_sub(shown).filter(|hidden| *hidden > 0) {
+    if let Some(hidden) = explanation.slow.len().checked_sub(detail.intervals).filter(|hidden| *hidden > 0) {
         sheet.line(2, [piece(Tone::Faint, &format!("and {hidden} more"))]);
     }
     if let Some(rhythm) = &explanation.rhythm {
@@ -61,9 +50,9 @@ fn write_but(sheet: &mut Sheet, explanation: &Explanation) {
 }
 
 /// The intervals that lasted longest first: of many few are shown.
-fn worst_first(explanation: &Explanation) -> Vec<&SlowInterval> {
+fn worst_first(explanation: &Explanation, shown: usize) -> Vec<&SlowInterval> {
     let mut intervals: Vec<&SlowInterval> = explanation.slow.iter().collect();
-    if intervals.len() > SHOWN_INTERVALS {
+    if intervals.len() > shown {
         intervals.sort_by_key(|interval| std::cmp::Reverse(interval.to_ns.saturating_sub(interval.from_ns)));
     }
     intervals
@@ -81,28 +70,26 @@ fn interval_says(interval: &SlowInterval) -> String {
     says
 }
 
-fn write_interval(sheet: &mut Sheet, interval: &SlowInterval, options: &TextOptions) {
-    let from = units::time_of_day(interval.from_ns, &options.zone);
-    let to = units::time_of_day(interval.to_ns, &options.zone);
+fn write_interval(sheet: &mut Sheet, interval: &SlowInterval, detail: &Detail<'_>) {
+    let from = units::time_of_day(interval.from_ns, detail.zone);
+    let to = units::time_of_day(interval.to_ns, detail.zone);
     let when = if from == to { from } else { format!("{from}-{to}") };
     sheet.labelled(2, 2 + "HH:MM:SS-HH:MM:SS".len() + 2, piece(Tone::Strong, &when), &interval_says(interval));
 }
 
-pub(super) fn write_healthy(sheet: &mut Sheet, explanation: &Explanation, options: &TextOptions) {
+pub(super) fn write_healthy(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let is_well = explanation.headline.kind == HeadlineKind::NothingSlow;
     sheet.paragraph(0, if is_well { Tone::Good } else { Tone::Strong }, &explanation.headline.says);
     write_but(sheet, explanation);
-    let shown = if options.all { usize::MAX } else { SHOWN_LOOKED_AT };
     let figures: Vec<(&str, String)> = explanation
         .figures
         .iter()
-        .take(shown)
+        .take(detail.looked_at)
         .map(|figure| (figure.says.as_str(), units::amount(figure.value, &figure.unit)))
         .collect();
     super::causes::write_figures(sheet, 2, &figures);
-    let shown = if options.all { usize::MAX } else { SHOWN_CHANGES };
-    for change in explanation.changed.iter().take(shown) {
-        let at = units::time_of_day(change.at_ns, &options.zone);
+    for change in explanation.changed.iter().take(detail.changes) {
+        let at = units::time_of_day(change.at_ns, detail.zone);
         let leaf =
             change.stack.split(';').find(|frame| !frame.is_empty()).map_or(String::new(), |leaf| format!(" in {leaf}"));
         let values = units::change(change.before, change.after, &change.unit);

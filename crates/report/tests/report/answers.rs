@@ -1,9 +1,9 @@
 //! Explanations made by hand: what an engine may answer, figures invented.
 
 use fathom_causes::explanation::{
-    Baseline, CauseVerdict, Change, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, Look, LossNote,
-    Missing, PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare, Unexplained,
-    Verdict,
+    Baseline, CauseVerdict, Change, During, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, Look,
+    LossNote, Missing, PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare,
+    Unexplained, Verdict,
 };
 
 /// 2026-11-20 10:02:01 UTC.
@@ -279,7 +279,9 @@ fn cause(id: &str, verdict: Verdict, share: f64) -> CauseVerdict {
 }
 
 fn ruled_out(id: &str, measured: &str, ratio: f64) -> CauseVerdict {
-    CauseVerdict { evidence: vec![figure(measured, ratio, None, "ratio")], ..cause(id, Verdict::RuledOut, 0.0) }
+    let during = Some(During { from_ns: START_NS + 20 * SECOND_NS, to_ns: START_NS + 50 * SECOND_NS });
+    let evidence = vec![figure(measured, ratio, None, "ratio")];
+    CauseVerdict { during, evidence, ..cause(id, Verdict::RuledOut, 0.0) }
 }
 
 fn not_enough(id: &str) -> CauseVerdict {
