@@ -89,10 +89,14 @@ fn an_assistant_finds_out_why_it_was_slow() {
     let explained = client.asked("explain", &json!({ "recording": recording }));
     assert_eq!(explained["causes"][0]["id"], "full_gc_old_generation_full");
     let (markdown, _) = client.call("explain", &json!({ "recording": recording, "form": "markdown" }));
-    assert!(markdown.contains("full_gc_old_generation_full") && markdown.len() < explained.to_string().len());
+    let whole = client.asked("explain", &json!({ "recording": recording, "form": "json" }));
+    assert!(markdown.contains("full_gc_old_generation_full") && markdown.len() < whole.to_string().len());
+    let cause = client.asked("explain", &json!({ "recording": recording, "cause": "lock_contention" }));
+    assert_eq!(cause, *whole["causes"].as_array().unwrap().iter().find(|one| one["id"] == "lock_contention").unwrap());
 
     let contents = client.asked("contents", &json!({ "recording": recording }));
-    assert!(contents["kinds"].as_array().unwrap().iter().any(|kind| kind["id"] == "gc_pause"), "{contents}");
+    assert!(contents["kinds"].as_array().unwrap().contains(&"gc_pause".into()), "{contents}");
+    let lanes = client.asked("contents", &json!({ "recording": recording, "part": "lanes" }));
     // The times of an explanation are those that other tools take and give.
     let (from, to) = (&explained["slow"][0]["from_ns"], &explained["slow"][0]["to_ns"]);
     let pauses = client.asked(
@@ -109,8 +113,7 @@ fn an_assistant_finds_out_why_it_was_slow() {
 
     let frames = client.asked("samples", &json!({ "recording": recording, "compare": true, "limit": 5 }));
     assert!(frames["rows"].as_array().unwrap().len() <= 5);
-    let lane =
-        contents["lanes"].as_array().unwrap().iter().find(|lane| lane["instances"].as_array().unwrap().len() == 1);
+    let lane = lanes["lanes"].as_array().unwrap().iter().find(|lane| lane["instances"].as_array().unwrap().len() == 1);
     let counter = client.asked("counter", &json!({ "recording": recording, "lane": lane.unwrap()["id"], "width": 7 }));
     assert!((1..=7).contains(&counter["rows"].as_array().unwrap().len()), "{counter}");
     assert!(client.asked("log", &json!({ "recording": recording, "limit": 1 }))["rows"].is_array());
@@ -123,12 +126,15 @@ fn an_assistant_finds_out_why_it_was_slow() {
 fn what_cannot_be_answered_is_told_in_one_line() {
     let mut client = Client::start(&[LAB]);
     for (tool, arguments, expected) in [
-        ("explain", json!({ "recording": 7 }), "no recording 7"),
+        ("explain", json!({ "recording": 7 }), "no recording 7: `recordings` lists them, 1 in all"),
+        ("explain", json!({ "recording": 0, "cause": "gc" }), "no cause gc: there are full_gc_old_generation_full, "),
+        ("spans", json!({ "recording": 0, "kinds": "gc_pause,gc" }), "no kind gc: there are "),
+        ("samples", json!({ "recording": 0, "event": "wall" }), "no event wall: there are "),
         ("explain", json!({}), "recording is missing"),
         ("spans", json!({ "recording": 0, "kinds": "x", "limit": 1000 }), "limit: expected"),
         ("spans", json!({ "recording": 0, "from_ns": 5, "to_ns": 4 }), "to="),
         ("stack", json!({ "recording": 0, "id": 4_000_000_000_u32 }), "id=4000000000: expected"),
-        ("counter", json!({ "recording": 0, "lane": "x\u{1b}[2J" }), "no lane x"),
+        ("counter", json!({ "recording": 0, "lane": "x\u{1b}[2J" }), "no lane x\\u{1b}[2J: there are "),
     ] {
         let says = client.refused(tool, &arguments);
         assert!(says.starts_with(expected), "{says}");
@@ -138,5 +144,43 @@ fn what_cannot_be_answered_is_told_in_one_line() {
     let empty = tempfile::tempdir().unwrap();
     let mut client = Client::start(&[empty.path().to_str().unwrap()]);
     assert!(!client.refused("recordings", &json!({})).is_empty());
+    client.end();
+}
+
+/// An assistant reads the first answers whole, whatever was recorded.
+#[test]
+fn first_answers_are_short_and_hold_no_null() {
+    for lab in ["labs/code_cache_churn-sick-jdk25-profile_settings", "labs/healthy_server-healthy-jdk17", "page/mixed"]
+    {
+        let mut client = Client::start(&[&format!("testdata/{lab}")]);
+        let (listed, _) = client.call("recordings", &json!({}));
+        assert!(listed.contains("headline") && !listed.contains("null"), "{lab}: {listed}");
+        for tool in ["explain", "contents"] {
+            let (text, is_refused) = client.call(tool, &json!({ "recording": 0 }));
+            assert!(
+                !is_refused && (500..=6_000).contains(&text.len()),
+                "{lab}: {tool} has {} bytes: {text}",
+                text.len()
+            );
+        }
+        let explained = client.asked("explain", &json!({ "recording": 0 }));
+        let ruled_out = &explained["ruled_out"];
+        let ids = |group: &str| explained[group]["ids"].as_array().map_or(0, Vec::len);
+        let named = explained["causes_count"].as_u64().unwrap() as usize;
+        assert!(named + ids("ruled_out") + ids("cannot_tell") > 50, "{lab}: each cause is named");
+        assert!(ids("ruled_out") == 0 || ruled_out["from_ns"].as_i64() < ruled_out["to_ns"].as_i64(), "{ruled_out}");
+        client.end();
+    }
+}
+
+/// Threads that had nothing to do wait longest.
+#[test]
+fn idle_waits_do_not_come_first() {
+    let mut client = Client::start(&["testdata/labs/slow_downstream-sick-jdk25"]);
+    let busy = client.asked("spans", &json!({ "recording": 0, "limit": 1 }));
+    let all = client.asked("spans", &json!({ "recording": 0, "limit": 1, "idle": true }));
+    let number = |answer: &Value, of: &str| answer[of].as_f64().unwrap();
+    assert!(number(&busy, "total") < number(&all, "total"), "{busy} {all}");
+    assert!(number(&busy["rows"][0], "duration_ns") <= number(&all["rows"][0], "duration_ns"), "{busy} {all}");
     client.end();
 }

@@ -5,10 +5,12 @@
 //!
 //! * **It only reads.** No tool records, writes or starts anything.
 //! * **One message is one line**, in both directions; nothing else goes to the output.
+//! * **Short first.** The first answer of a tool is a few kilobytes; details are asked for by name.
 //! * **Bounded.** Messages, rows and answers have limits; whoever asks for more is told how to ask for less.
 //! * **Refused in one line**, as the result of the tool, so that an assistant reads it and asks again.
 
 mod ask;
+mod brief;
 mod protocol;
 mod rows;
 mod tools;

@@ -91,7 +91,7 @@ fn initialized(params: &Value) -> Value {
 fn called(id: Value, params: &Value, recordings: &mut impl Recordings) -> Value {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     let Some(tool) = tools::find(name) else {
-        return failure(id, INVALID_PARAMS, &format!("no tool {name}: tools/list tells which there are"));
+        return failure(id, INVALID_PARAMS, &format!("no tool {name}: there are {}", tools::names()));
     };
     let nothing = json!({});
     let arguments = params.get("arguments").filter(|arguments| !arguments.is_null()).unwrap_or(&nothing);

@@ -67,16 +67,27 @@ const TOOLS: &[Tool] = &[
     Tool {
         name: "explain",
         title: "Why was it slow",
-        says: "The whole answer: headline, slow intervals, every cause with verdict (shown, likely, possible, not_enough, \
-               ruled_out), share of the lost time, measurements, what to do and what to record; unexplained part; losses. \
-               docs/json.md describes the fields. As markdown it is a tenth as long.",
-        takes: &[RECORDING, may("form", Kind::OneOf(&["json", "markdown"]), "default: json")],
+        says: "Headline, slow intervals, the causes that were found with verdict (shown, likely, possible), share of the lost \
+               time, measurements and what to do; which causes are ruled_out, and from when to when; which cannot be told, and \
+               the command that would tell most. `cause` has all that is known of one; form=json everything (docs/json.md).",
+        takes: &[
+            RECORDING,
+            may("cause", Kind::Text, "id of a cause: why it is ruled out, what is missing, every measurement"),
+            may("form", Kind::OneOf(&["short", "json", "markdown"]), "default: short; markdown is for a ticket"),
+        ],
     },
     Tool {
         name: "contents",
         title: "What a recording holds",
-        says: "What the other tools take: its time, kinds of spans, events of samples, counters, threads that did most.",
-        takes: &[RECORDING],
+        says: "Names that the other tools take: kinds of spans, events of samples, lanes of counters, threads that did most.",
+        takes: &[
+            RECORDING,
+            may(
+                "part",
+                Kind::OneOf(&["kinds", "events", "lanes", "threads", "facts"]),
+                "all of these with what they mean",
+            ),
+        ],
     },
     Tool {
         name: "spans",
@@ -91,6 +102,7 @@ const TOOLS: &[Tool] = &[
             FIND,
             may("sort", Kind::OneOf(&["duration", "time", "name", "thread"]), "default: duration"),
             may("order", Kind::OneOf(&["desc", "asc"]), "default: desc"),
+            may("idle", Kind::Flag, "also waits of threads that had nothing to do; default: false"),
             LIMIT,
             OFFSET,
         ],
@@ -145,6 +157,11 @@ const TOOLS: &[Tool] = &[
         ],
     },
 ];
+
+/// The names of all tools.
+pub(crate) fn names() -> String {
+    TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ")
+}
 
 /// The tool with a name.
 pub(crate) fn find(name: &str) -> Option<&'static Tool> {

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
+use fathom_evidence::kinds::span;
 use fathom_evidence::{StackId, StrId};
+use fathom_timeline::State;
 use rustc_hash::FxHashMap;
 
 use super::Answer;
@@ -27,6 +29,7 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let order = Order::of(query)?;
     let shortest = query.time_ns("at_least", 0)?;
     let longest = query.time_ns("at_most", i64::MAX)?;
+    let without_idle = query.flag("without_idle")?;
     let mut search = query.text("find").map(|text| Search::new(page, text));
     let spans = &page.recording.spans;
     let mut rows: Vec<u32> = Vec::new();
@@ -36,6 +39,7 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
             threads.as_ref().is_none_or(|set| set.contains(page.threads.number(spans.tid[*row as usize])))
         });
         let of_length = of_threads.filter(|row| (shortest..=longest).contains(&duration(&page.recording, *row)));
+        let of_length = of_length.filter(|row| !(without_idle && is_idle(page, *row)));
         rows.extend(of_length.filter(|row| search.as_mut().is_none_or(|search| search.finds(*row))));
     }
     let total_ns: f64 = rows.iter().map(|row| duration(&page.recording, *row) as f64).sum();
@@ -43,6 +47,25 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let shown = order.part(page, rows, offset, limit);
     let table = table(page, &shown, |stack| stack.0).numbers::<UInt32Type>("row", shown.iter().copied());
     Answer::table(table.note("total", total).note("total_ns", total_ns))
+}
+
+/// Whether a span is a wait of a thread that had nothing to do meanwhile.
+fn is_idle(page: &Loaded, row: u32) -> bool {
+    const WAITS: [&str; 7] = [
+        span::PARK,
+        span::MONITOR_WAIT,
+        span::SLEEP,
+        span::SAMPLED_WAIT,
+        span::BLOCKED,
+        span::FILE_READ,
+        span::SOCKET_READ,
+    ];
+    let spans = &page.recording.spans;
+    let (at, kind) = (row as usize, page.recording.text(spans.kind[row as usize]));
+    let middle = page.axis.at(spans.time_ns[at]).saturating_add(duration(&page.recording, row) / 2);
+    let states = page.cover.threads.get(page.threads.number(spans.tid[at]) as usize).map(|of| of.segments.as_slice());
+    let then = states.and_then(|states| states.get(states.partition_point(|state| state.1 <= middle)));
+    WAITS.contains(&kind) && then.is_some_and(|state| state.0 <= middle && state.2 == State::Idle)
 }
 
 /// Rows of the table of spans; `stack` numbers their stacks.
