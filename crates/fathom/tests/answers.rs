@@ -1,0 +1,134 @@
+//! Answers as people read them: they fit on a screen, their figures are those of the files, and what is ruled out says for when.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+/// Lines of a terminal that are read without scrolling.
+const LINES_MAX: usize = 40;
+
+/// Labs of each family that testdata has, a healthy one, a busy machine, a recorder that was killed, and files alone.
+const RECORDINGS: [&str; 13] = [
+    "labs/code_cache_full-sick-jdk17",
+    "labs/jit_warm_up-sick-jdk25",
+    "labs/code_cache_churn-sick-jdk17",
+    "labs/full_gc_old_generation_full-sick-jdk25",
+    "labs/long_time_to_safepoint-sick-jdk17",
+    "labs/lock_contention-sick-jdk17",
+    "labs/slow_downstream-sick-jdk25",
+    "labs/more_traffic-sick-jdk17",
+    "labs/healthy_server-healthy-jdk17",
+    // Builds used the CPUs of this machine.
+    "by_hand/pool",
+    "page/mixed",
+    CUT_OFF,
+    "gc_log/jdk25-g1-tight.log",
+];
+
+/// The recording `page/mixed` as a recorder that was killed leaves it: without its last file.
+const CUT_OFF: &str = "cut off";
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+fn explained(path: &Path, args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    command.arg("explain").arg(path).args(args).env("TZ", "UTC").env_remove("COLUMNS");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn cut_off(folder: &Path) -> PathBuf {
+    for entry in fs::read_dir(testdata("page/mixed")).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = entry.file_name().unwrap().to_owned();
+        if name != "manifest.json" {
+            fs::copy(&entry, folder.join(name)).unwrap();
+        }
+    }
+    folder.to_owned()
+}
+
+#[test]
+fn an_answer_fits_on_a_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut long = Vec::new();
+    for name in RECORDINGS {
+        let path = if name == CUT_OFF { cut_off(folder.path()) } else { testdata(name) };
+        let text = explained(&path, &[]);
+        let lines = text.lines().count();
+        println!("{lines:>3} lines  {name}");
+        if lines > LINES_MAX {
+            long.push(format!("{name}: {lines} lines\n{text}"));
+        }
+        let with_all = explained(&path, &["--all"]);
+        assert!(lines < with_all.lines().count() && !text.contains("routing_skew"), "{name}: {text}");
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+/// The 99th percentile of the requests that were under way in the slow time, counted by hand.
+#[test]
+fn the_99th_percentile_is_that_of_the_requests() {
+    for name in
+        ["labs/code_cache_churn-sick-jdk17", "labs/lock_contention-sick-jdk17", "labs/slow_downstream-sick-jdk25"]
+    {
+        let answer: Value = serde_json::from_str(&explained(&testdata(name), &["--json"])).unwrap();
+        let slow: Vec<(i64, i64)> = answer["slow"].as_array().unwrap().iter().map(from_to).collect();
+        let mut csv = String::new();
+        let file = fs::File::open(testdata(name).join("latency.csv.gz")).unwrap();
+        MultiGzDecoder::new(file).read_to_string(&mut csv).unwrap();
+        let request = |line: &str| {
+            let (began_ms, took_ms) = line.split_once(',').unwrap();
+            let (began_ns, took_ns) =
+                (began_ms.parse::<i64>().unwrap() * 1_000_000, took_ms.parse::<f64>().unwrap() * 1e6);
+            (began_ns, took_ns.round() as i64)
+        };
+        let is_in = |&(from, length): &(i64, i64)| slow.iter().any(|slow| from < slow.1 && from + length > slow.0);
+        let mut lengths: Vec<i64> = csv.lines().skip(1).map(request).filter(is_in).map(|request| request.1).collect();
+        lengths.sort_unstable();
+        let p99 = lengths[((lengths.len() - 1) as f64 * 0.99).round() as usize];
+        let figures = answer["figures"].as_array().unwrap();
+        let told = figures.iter().find(|figure| figure["says"] == "request latency, p99").unwrap();
+        assert!((told["value"].as_f64().unwrap() - p99 as f64).abs() < 1.0, "{name}: {told}, by hand {p99}");
+    }
+}
+
+fn from_to(value: &Value) -> (i64, i64) {
+    (value["from_ns"].as_i64().unwrap(), value["to_ns"].as_i64().unwrap())
+}
+
+#[test]
+fn what_is_ruled_out_says_for_when_and_why() {
+    for (name, is_slow) in [("labs/slow_downstream-sick-jdk25", true), ("labs/healthy_server-healthy-jdk17", false)] {
+        let path = testdata(name);
+        let answer: Value = serde_json::from_str(&explained(&path, &["--json"])).unwrap();
+        let whole = match is_slow {
+            true => {
+                let slow: Vec<(i64, i64)> = answer["slow"].as_array().unwrap().iter().map(from_to).collect();
+                (slow[0].0, slow[slow.len() - 1].1)
+            }
+            false => from_to(&answer["recording"]),
+        };
+        let causes = answer["causes"].as_array().unwrap();
+        let ruled_out: Vec<&Value> = causes.iter().filter(|cause| cause["verdict"] == "ruled_out").collect();
+        assert!(ruled_out.len() > 10, "{name}");
+        for cause in causes {
+            let is_ruled_out = cause["verdict"] == "ruled_out";
+            assert_eq!(cause["during"].is_object(), is_ruled_out, "{name}: {cause}");
+            if is_ruled_out {
+                assert_eq!(from_to(&cause["during"]), whole, "{name}: {cause}");
+                assert_ne!(cause["says"], "", "{name}: {cause}");
+            }
+        }
+        let text = explained(&path, &[]);
+        assert_eq!(text.contains("ruled out    within the slow "), is_slow, "{text}");
+    }
+}
