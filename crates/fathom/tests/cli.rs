@@ -209,47 +209,6 @@ fn what_can_be_read_is_explained_and_the_rest_is_named() {
 }
 
 #[test]
-fn a_folder_means_everything_in_it() {
-    let folder = inputs();
-    let output = fathom(folder.path(), &["explain", "."]);
-    let (text, notes) = (stdout(&output), stderr(&output));
-    assert_eq!(output.status.code(), Some(0), "{notes}");
-    assert!(text.contains("App1 · pid 1") && text.contains("App2 · pid 2"), "{text}");
-    assert!(notes.contains("garbage (unknown format)") && notes.contains("empty.jfr (empty)"), "{notes}");
-}
-
-#[test]
-fn folders_of_folders_are_read_and_what_is_skipped_is_named() {
-    let folder = inputs();
-    let at = |name: &str| folder.path().join(name);
-    fs::create_dir_all(at("deep/er/.hidden")).expect("folders can be made");
-    write_recording(&at("deep/er/three.fathom"), 3);
-    fs::write(at("deep/er/notes.txt"), "call me back").expect("the file can be written");
-    std::os::unix::fs::symlink(folder.path(), at("deep/round")).expect("links can be made");
-    let explained = fathom(folder.path(), &["explain", ".", "--json"]);
-    let (answer, notes): (Value, String) = (serde_json::from_slice(&explained.stdout).unwrap(), stderr(&explained));
-    let mut pids: Vec<i64> =
-        answer["explanations"].as_array().unwrap().iter().filter_map(|one| one["recording"]["pid"].as_i64()).collect();
-    pids.sort_unstable();
-    assert_eq!(pids, [1, 2, 3], "{notes}");
-    for skipped in [
-        "garbage (unknown format)",
-        "empty.jfr (empty)",
-        "deep/er/notes.txt (unknown format)",
-        "deep/round (a link to a folder)",
-        "killed_at_once.fathom (nothing was written yet when its recorder was killed)",
-        "cut.jfr: ",
-    ] {
-        assert!(notes.contains(skipped), "{skipped} is not in {notes}");
-    }
-    // Those of one JVM have one answer, which is said.
-    fs::create_dir(at("later")).expect("the folder can be made");
-    write_recording(&at("later/one.fathom"), 1);
-    let says = stderr(&fathom(folder.path(), &["explain", "later", "one.fathom"]));
-    assert_eq!(says, "fathom: later/one.fathom, one.fathom: of the same JVM, so that they have one answer\n");
-}
-
-#[test]
 fn json_has_one_object_or_a_list() {
     let folder = inputs();
     let json = |args: &[&str]| {
