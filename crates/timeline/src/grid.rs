@@ -8,6 +8,10 @@ use crate::intervals::Intervals;
 /// for the one-second counters of JFR.
 pub const BUCKET_NS: i64 = 1_000_000_000;
 
+/// A slow stretch is compared with quiet seconds no farther away than this, or than it is long itself: five minutes hold most of
+/// what comes again and again, and what a service does by night is no measure for its day.
+pub(crate) const NEAR_BUCKETS: usize = 300;
+
 /// A recording longer than this is cut at its beginning, in buckets: memory stays bounded
 /// whatever time stamps a file has. Two weeks of a log that was not rotated take 200 MB.
 const BUCKETS_MAX: i64 = 14 * 24 * 3600;

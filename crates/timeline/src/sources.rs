@@ -10,7 +10,7 @@ use fathom_evidence::kinds::{counter, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
-use crate::grid::{BUCKET_NS, Grid};
+use crate::grid::{BUCKET_NS, Grid, NEAR_BUCKETS};
 use crate::intervals::Intervals;
 use crate::threads::{is_application, role_of};
 use crate::traffic::Traffic;
@@ -261,12 +261,12 @@ impl<'a> Sources<'a> {
 }
 
 /// The time that the account covers: that of whoever looked at the JVM while it ran (a profiler, a recorder, collectors) where
-/// there is one (a GC log may cover days before it), else everything that is not a request; with the requests around it, as far
-/// as they are not most of it.
+/// there is one (a GC log may cover days before it), else everything that is not a request; with the requests around it.
 fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
     let (from_ns, to_ns) = observed_range(recording)?;
     let Some((first_ns, last_ns)) = range_of_requests(recording) else { return Some((from_ns, to_ns)) };
-    let around_ns = to_ns.saturating_sub(from_ns).saturating_mul(REQUESTS_AROUND);
+    // As far as slow seconds of the look are compared with others: a file of requests may hold days.
+    let around_ns = to_ns.saturating_sub(from_ns).saturating_mul(REQUESTS_AROUND).max(NEAR_BUCKETS as i64 * BUCKET_NS);
     let reach = |ns: i64| ns.clamp(from_ns.saturating_sub(around_ns), to_ns.saturating_add(around_ns));
     Some((from_ns.min(reach(first_ns)), to_ns.max(reach(last_ns))))
 }
@@ -276,7 +276,8 @@ fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
     looked_range(recording).or_else(|| range_of_jvm(recording)).or_else(|| recording.time_range_ns())
 }
 
-/// Requests are looked at for as many times the length of the recording before and after it: a file of them may hold days.
+/// Requests are looked at for as many times the length of the recording before and after it, and for five minutes at least: a second of
+/// tracing within an illness says nothing of how quick requests were before it.
 const REQUESTS_AROUND: i64 = 2;
 
 /// When somebody looked at the JVM while it ran: samples, and what else is neither read from a log nor a request. Spans alone

@@ -4,15 +4,11 @@ use std::ops::Range;
 
 use super::SlowInterval;
 use crate::account::Account;
-use crate::grid::Grid;
+use crate::grid::{Grid, NEAR_BUCKETS};
 use crate::startup::Startup;
 
 /// Fewer quiet seconds than this are no baseline.
 pub(super) const BASELINE_MIN_BUCKETS: usize = 3;
-
-/// A slow stretch is compared with quiet seconds no farther away than this, or than it is long itself: five minutes hold most of
-/// what comes again and again, and what a service does by night is no measure for its day.
-const NEAR_BUCKETS: usize = 300;
 
 /// Where so few quiet seconds are near, all there are have to do.
 const NEAR_MIN_BUCKETS: usize = 10;
