@@ -149,7 +149,8 @@ impl<'a> Walk<'a> {
                 self.is_full_too();
             }
             b"CMS" if name_at.0.starts_with(b"-concurrent") => self.interrupted(cursor, at),
-            b"CMS" if !name_at.0.starts_with(b" Perm") => {
+            // `[CMSCMS: Large block 0x000000073089`, by -XX:+PrintFLSStatistics or -XX:+PrintPromotionFailure.
+            b"CMSCMS" | b"CMS" if !name_at.0.starts_with(b" Perm") => {
                 self.pause.old = self.generation(cursor, at, times).or(self.pause.old);
                 self.is_full_too();
             }
@@ -292,7 +293,7 @@ fn family(generation: &[u8]) -> Option<Family> {
     match generation {
         b"DefNew" => Some(Family::Serial),
         b"PSYoungGen" | b"ParOldGen" | b"PSOldGen" => Some(Family::Parallel),
-        b"ParNew" | b"CMS" => Some(Family::Cms),
+        b"ParNew" | b"CMS" | b"CMSCMS" => Some(Family::Cms),
         _ => None,
     }
 }
