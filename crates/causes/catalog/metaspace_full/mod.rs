@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
 
-use crate::measure::collections::{collection_of, stops};
+use crate::measure::collections::{are_noticed, collection_of, stops};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -40,8 +40,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(total),
         format::time(longest as f64)
     );
+    // A JVM that starts reaches the first threshold once or twice, and nobody notices a tenth of a second.
+    let (support, text) = match are_noticed(collections.iter().map(|(_, length)| *length)) {
+        true => (Support::Observed, text),
+        false => (Support::Weak, format!("{text}: little by itself, and there were no more of them")),
+    };
     let count = (collections.len() as f64, None);
-    Finding::new(Support::Observed, text)
+    Finding::new(support, text)
         .with(comparison.evidence("pauses because of metaspace", count, "count", "spans").of(&[span::GC_PAUSE]))
         .with(comparison.state_evidence(
             "stopped or busy with collections because of metaspace",

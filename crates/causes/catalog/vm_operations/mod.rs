@@ -9,6 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
+use crate::measure::collections::are_noticed;
 use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -30,7 +31,7 @@ const STATE: ThreadState = ThreadState::Stopped(Stop::Operation);
 /// A stop that a request notices, in ns.
 const NOTICED_NS: i64 = 10_000_000;
 
-/// Shorter ones are noticed when they take this part of the time together.
+/// Shorter ones are noticed when they take this part of the time together, and are not a few in a few seconds.
 const NOTICED_SHARE: f64 = 0.01;
 
 /// What recorders and agents have the JVM do when they begin, Fathom's too: a stop for it may be nobody's disease.
@@ -78,7 +79,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown(&says, "-XX:+PrintSafepointStatistics -XX:PrintSafepointStatisticsCount=1 (JDK 8)");
     }
     let share = stops.total_ns() / comparison.slow.time.total_ns().max(1) as f64;
-    if stops.longest_ns() < NOTICED_NS && share < NOTICED_SHARE {
+    let is_much = share >= NOTICED_SHARE && are_noticed(stops.all().map(StopSpan::duration_ns));
+    if stops.longest_ns() < NOTICED_NS && !is_much {
         return Finding::absent(match stops.longest_ns() {
             0 => "nothing but collections stopped the application".to_owned(),
             longest => {

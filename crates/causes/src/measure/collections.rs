@@ -35,6 +35,11 @@ pub fn is_long(stops: &[(i64, i64)]) -> bool {
     stops.iter().any(|(_, length_ns)| *length_ns >= NOTICED_NS)
 }
 
+/// Whether stops of some lengths together are as long as one that is noticed by itself.
+pub fn are_noticed(lengths_ns: impl Iterator<Item = i64>) -> bool {
+    lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
+}
+
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
 /// and time in ns.
 pub fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
