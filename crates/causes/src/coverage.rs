@@ -42,7 +42,10 @@ fn of_seen(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
     if !comparison.is_slow() || finding.support >= Support::Absent {
         return None;
     }
-    of_cost(comparison, finding).or_else(|| unfelt(comparison, finding)).or_else(|| unknown_loss(comparison))
+    of_cost(comparison, finding)
+        .or_else(|| of_before(comparison, finding))
+        .or_else(|| unfelt(comparison, finding))
+        .or_else(|| unknown_loss(comparison))
 }
 
 /// Whether requests alone are enough to see or exclude a cause.
@@ -53,10 +56,25 @@ fn is_seen_by_requests(cause: &Cause) -> bool {
 /// What is missing to know what a mechanism that was seen cost: what was not measured is not small. Running is known where the CPU of
 /// the process was read, and whose it was where code was sampled.
 fn of_cost(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
-    let runs = |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable);
     let is_measured = comparison.analysis.account.process_cpu_ns.is_some() && comparison.is_sampled();
-    let is_of_running = finding.claims.iter().any(runs) || finding.claims.is_empty() && finding.harm.is_none();
-    (!is_measured && is_of_running).then(|| Missing::from_kernel("the CPU that it took was not recorded"))
+    (!is_measured && is_of_running(finding)).then(|| Missing::from_kernel("the CPU that it took was not recorded"))
+}
+
+/// Whether what a mechanism takes is time on the CPUs.
+fn is_of_running(finding: &Finding) -> bool {
+    let runs = |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable);
+    finding.claims.iter().any(runs) || finding.claims.is_empty() && finding.harm.is_none()
+}
+
+/// What is missing to know that there is no more of a mechanism than before. Where there is no time to compare with, work is taken as
+/// it is, so that none of it grew.
+fn of_before(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
+    let mut running = comparison.excess().states.iter().filter(|of| matches!(of.state, ThreadState::Running(_)));
+    let is_unknown = running.any(|of| !of.is_baseline_known && of.slow_ns >= comparison.material_ns());
+    (is_unknown && is_of_running(finding)).then(|| Missing {
+        says: "how much the application ran when it was well, to compare with".to_owned(),
+        record_with: "fathom explain … --baseline RECORDING".to_owned(),
+    })
 }
 
 /// Where requests are not known, running and some waits are no lost time: how many of them requests felt is not known.
