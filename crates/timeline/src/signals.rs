@@ -7,6 +7,7 @@
 mod at_start;
 mod hanging;
 pub(crate) mod latency;
+mod made_of;
 mod pools;
 pub(crate) mod rare;
 
@@ -19,7 +20,7 @@ use crate::grid::BUCKET_NS;
 use crate::quota::{Quota, waits_for_cpus_are_most};
 use crate::sources::{Series, Sources};
 use crate::startup::Startup;
-use crate::states::{Collection, Layer, Origin, Scope, Stop, ThreadState, Wait};
+use crate::states::{Collection, Origin, Scope, Stop, ThreadState, Wait};
 
 const SECOND: f64 = BUCKET_NS as f64;
 
@@ -312,43 +313,22 @@ fn losses(account: &Account) -> Vec<Signal> {
         ThreadState::Blocked(wait) => !matches!(wait, Wait::Unnamed | Wait::Task),
         _ => false,
     });
-    let per_second = |select: &dyn Fn(ThreadState) -> bool| -> Vec<f64> {
-        account.sum(select).into_iter().map(|ns| ns / SECOND).collect()
+    let per_second = |kind: SignalKind| -> Vec<f64> {
+        account.sum(|state| kind.is_made_of(state)).into_iter().map(|ns| ns / SECOND).collect()
     };
     // A wait matters when it is a good part of what the threads at work do.
     let part_of = |values: Vec<f64>, whole: &[f64], least: f64| -> Vec<f64> {
         let keep = |(value, whole): (f64, &f64)| if value * SECOND >= least * whole { value } else { 0.0 };
         values.into_iter().zip(whole).map(keep).collect()
     };
-    let stopped = per_second(&|state| matches!(state, ThreadState::Stopped(_)));
-    let is_never_usual = |state: ThreadState| match state {
-        ThreadState::Stopped(Stop::Collection(collection)) => {
-            collection.scope == Scope::Full || collection.origin == Origin::Explicit
-        }
-        _ => false,
-    };
-    let full = per_second(&is_never_usual);
-    let locks = part_of(per_second(&|state| state == ThreadState::Blocked(Wait::Lock)), &busy, 0.2);
-    let is_permit = |state: ThreadState| matches!(state, ThreadState::Blocked(Wait::Permit | Wait::Pool));
-    let permits = part_of(per_second(&is_permit), &busy, 0.25);
-    let is_io = |state: ThreadState| {
-        matches!(
-            state,
-            ThreadState::Blocked(
-                Wait::Socket | Wait::File | Wait::NameLookup | Wait::FileLock | Wait::Process | Wait::Connect
-            )
-        )
-    };
-    let io = part_of(per_second(&is_io), &busy, 0.25);
-    let run_queue = part_of(per_second(&|state| state == ThreadState::Runnable), &busy, 0.25);
-    let faults = per_second(&|state| state == ThreadState::Blocked(Wait::PageFault));
-    let stalls = per_second(&|state| matches!(state, ThreadState::Blocked(Wait::AllocationStall | Wait::DirectMemory)));
+    let whole = |kind| (kind, per_second(kind));
+    let of_busy = |kind, least| (kind, part_of(per_second(kind), &busy, least));
     // Where nobody measured the process's CPU there is nothing that it could be a good part of.
-    let collecting = account.process_cpu_ns.as_ref().map_or_else(
-        || account.grid.zeros(),
-        |process| part_of(per_second(&|state| matches!(state, ThreadState::Collector(_))), process, 0.25),
-    );
-    let signal = |kind, values, floor, factor, alone, run, ideal_is_zero| Signal {
+    let collecting = account
+        .process_cpu_ns
+        .as_ref()
+        .map_or_else(|| account.grid.zeros(), |process| part_of(per_second(SignalKind::Collecting), process, 0.25));
+    let signal = |(kind, values), floor, factor, alone, run, ideal_is_zero| Signal {
         kind,
         values,
         floor,
@@ -358,22 +338,22 @@ fn losses(account: &Account) -> Vec<Signal> {
         ideal_is_zero,
     };
     vec![
-        signal(SignalKind::Stopped, stopped, 0.10, 3.0, 0.10, 1, true),
-        signal(SignalKind::FullCollections, full, 0.03, 3.0, 0.03, 1, true),
-        signal(SignalKind::Locks, locks, 0.5, 3.0, 3.0, 2, true),
-        signal(SignalKind::Permits, permits, 0.5, 2.0, 2.0, 2, pools::waits_are_long(account)),
-        signal(SignalKind::InputOutput, io, 0.5, 2.0, 2.0, 2, false),
-        signal(SignalKind::RunQueue, run_queue, 0.5, 3.0, 4.0, 2, false),
-        signal(SignalKind::PageFaults, faults, 0.1, 3.0, 0.1, 1, true),
-        signal(SignalKind::AllocationStalls, stalls, 0.1, 3.0, 0.1, 1, true),
-        signal(SignalKind::Collecting, collecting, 0.25, 3.0, 8.0, 3, false),
+        signal(whole(SignalKind::Stopped), 0.10, 3.0, 0.10, 1, true),
+        signal(whole(SignalKind::FullCollections), 0.03, 3.0, 0.03, 1, true),
+        signal(of_busy(SignalKind::Locks, 0.2), 0.5, 3.0, 3.0, 2, true),
+        signal(of_busy(SignalKind::Permits, 0.25), 0.5, 2.0, 2.0, 2, pools::waits_are_long(account)),
+        signal(of_busy(SignalKind::InputOutput, 0.25), 0.5, 2.0, 2.0, 2, false),
+        signal(of_busy(SignalKind::RunQueue, 0.25), 0.5, 3.0, 4.0, 2, false),
+        signal(whole(SignalKind::PageFaults), 0.1, 3.0, 0.1, 1, true),
+        signal(whole(SignalKind::AllocationStalls), 0.1, 3.0, 0.1, 1, true),
+        signal((SignalKind::Collecting, collecting), 0.25, 3.0, 8.0, 3, false),
     ]
 }
 
 /// Compiling counts as lost when it compiles again what was compiled before: when more has been
 /// compiled than the code cache holds, or when much of it is thrown away at once.
 fn recompiling(account: &Account, wasted: &[bool]) -> Signal {
-    let compiler = account.sum(|state| state == ThreadState::Compiler);
+    let compiler = account.sum(|state| SignalKind::Recompiling.is_made_of(state));
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let value = |index: usize| {
         let counts = wasted[index] && compiler[index] >= 0.2 * process[index];
@@ -386,7 +366,7 @@ fn recompiling(account: &Account, wasted: &[bool]) -> Signal {
 /// Outer loops of threads are interpreted all their life, and a sampler that looks at returns sees
 /// them often. Interpreting is a loss only where something keeps the compiler from hot code.
 fn interpreting(account: &Account, wasted: &[bool], pinned_from_ns: Option<i64>) -> Signal {
-    let interpreted = account.sum(|state| state == ThreadState::Running(Layer::Interpreted));
+    let interpreted = account.sum(|state| SignalKind::Interpreting.is_made_of(state));
     let running = account.sum(|state| matches!(state, ThreadState::Running(_)));
     let value = |index: usize| {
         let is_pinned = pinned_from_ns.is_some_and(|from| from < account.grid.start_of(index + 1));

@@ -1,5 +1,6 @@
 //! When the service was slow, and which seconds to compare that with.
 
+mod gaps;
 mod interval;
 mod quiet;
 mod regimes;
@@ -353,11 +354,13 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
     }
     let mut touched = slow.clone();
     join(&mut slow);
+    gaps::close(account, &mut slow, &detected);
     let mut around = slow.clone();
     for other in others {
         touched.iter_mut().zip(&other.slow).for_each(|(touched, is)| *touched |= is);
         around.iter_mut().zip(&other.slow).for_each(|(around, is)| *around |= is);
     }
+    gaps::close(account, &mut around, others);
     let baseline = baseline(account, &touched, &around);
     let time = account.grid.marked(&slow);
     let intervals = intervals(account, &slow, &detected);

@@ -1,0 +1,56 @@
+//! Seconds within an illness that no signal tells: a kind of time goes on as before, but is a small part of what threads do for a
+//! while, or too short a run. They are no quiet seconds, and the illness is one.
+
+use std::ops::Range;
+
+use super::Detection;
+use crate::account::Account;
+use crate::grid::BUCKET_NS;
+use crate::median::median;
+use crate::signals::{Signal, runs};
+
+/// Closes the gaps between slow stretches in which what made them slow is nearer to what it is there than to what it is when it is
+/// quiet. Where requests are known exactly, they tell what is slow.
+pub(super) fn close(account: &Account, slow: &mut [bool], detected: &[Detection]) {
+    let stretches = runs(slow);
+    if stretches.len() < 2 || account.exact_requests().is_some() {
+        return;
+    }
+    let levels: Vec<Level<'_>> = detected.iter().filter_map(|one| Level::of(account, one)).collect();
+    for pair in stretches.windows(2) {
+        let (before, gap, after) = (pair[0].0..pair[0].1, pair[0].1..pair[1].0, pair[1].0..pair[1].1);
+        if levels.iter().any(|level| level.goes_on(&[before.clone(), after.clone()], &gap)) {
+            slow[gap].fill(true);
+        }
+    }
+}
+
+/// How much there is of what a signal counts, in each second, whatever else threads do.
+struct Level<'a> {
+    signal: Signal,
+    quiet: f64,
+    slow: &'a [bool],
+}
+
+impl<'a> Level<'a> {
+    /// Of a signal that counts a kind of thread time.
+    fn of(account: &Account, detected: &'a Detection) -> Option<Level<'a>> {
+        let kind = detected.signal.kind;
+        account.states.keys().any(|state| kind.is_made_of(*state)).then(|| {
+            let seconds = account.sum(|state| kind.is_made_of(state)).into_iter();
+            let values = seconds.map(|ns| ns / BUCKET_NS as f64).collect();
+            let signal = Signal { values, ..detected.signal.clone() };
+            let quiet = signal.quiet(account.startup, &account.idle);
+            Level { signal, quiet, slow: &detected.slow }
+        })
+    }
+
+    /// Whether it is as high in a gap as on its sides, where it tells slow time.
+    fn goes_on(&self, sides: &[Range<usize>], gap: &Range<usize>) -> bool {
+        let values = &self.signal.values;
+        let told = sides.iter().cloned().flatten().filter(|index| self.slow[*index]);
+        let at_sides = median(told.map(|index| values[index]).collect());
+        let in_gap = median(values[gap.clone()].to_vec());
+        at_sides.zip(in_gap).is_some_and(|(at_sides, in_gap)| in_gap > (self.quiet + at_sides) / 2.0)
+    }
+}
