@@ -12,7 +12,7 @@ use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
 use crate::unexplained::{self, NEGLIGIBLE_SHARE};
-use crate::{catalog, changes, coverage, elsewhere, format, gaps, headline, look, rhythm, summary};
+use crate::{catalog, changes, coverage, elsewhere, format, gaps, headline, look, remainder, rhythm, summary};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -201,7 +201,7 @@ fn family(state: ThreadState) -> String {
 
 /// What the causes say about slow time of one kind.
 struct Part {
-    findings: Vec<(&'static Cause, Finding, Given, Outcome)>,
+    findings: Vec<Judgement>,
     left: Left,
     lost_ns: f64,
     below_java_ns: f64,
@@ -229,26 +229,46 @@ impl Part {
             gaps::without_account(&comparison, finding);
             gaps::without_use(&comparison, cause, finding);
         }
-        let found = |finding: &Finding| !matches!(finding.support, Support::Absent | Support::NotMeasured);
-        let claimants: Vec<Claimant<'_>> = findings
-            .iter()
-            .map(|(cause, finding)| Claimant {
-                cause,
-                support: finding.support,
-                claims: if found(finding) { &finding.claims } else { &[] },
-            })
-            .collect();
-        let (given, left) = attribute(&comparison, &claimants);
         let lost_ns = if comparison.is_slow() { comparison.excess().lost_ns() } else { 0.0 };
         let below_java = comparison.excess().states.iter().filter(|excess| excess.state.is_below_java());
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
-        let judged = findings.into_iter().zip(given).map(|((cause, mut finding), given)| {
-            let outcome = judge(&comparison, &finding, &given, lost_ns);
-            let outcome = as_far_as_looked_at(&comparison, cause, &mut finding, outcome);
-            (cause, finding, given, outcome)
-        });
-        Part { findings: judged.collect(), left, lost_ns, below_java_ns, seen }
+        let (mut findings, mut left) = judge_all(&comparison, findings, lost_ns);
+        let verdicts: Vec<_> = findings.iter().map(|(cause, .., outcome)| (*cause, outcome.verdict)).collect();
+        if let Some((general, states)) = remainder::of(&comparison, &left, &verdicts) {
+            let with_rest = |(cause, finding, ..): Judgement| match cause.id == general.id {
+                true => (cause, remainder::finding(&comparison, finding, &states)),
+                false => (cause, finding),
+            };
+            (findings, left) = judge_all(&comparison, findings.into_iter().map(with_rest).collect(), lost_ns);
+        }
+        Part { findings, left, lost_ns, below_java_ns, seen }
     }
+}
+
+type Judgement = (&'static Cause, Finding, Given, Outcome);
+
+/// Hands the lost time out to the findings and makes verdicts; also gives what nobody claims.
+fn judge_all(
+    comparison: &Comparison<'_>,
+    findings: Vec<(&'static Cause, Finding)>,
+    lost_ns: f64,
+) -> (Vec<Judgement>, Left) {
+    let found = |finding: &Finding| !matches!(finding.support, Support::Absent | Support::NotMeasured);
+    let claimants: Vec<Claimant<'_>> = findings
+        .iter()
+        .map(|(cause, finding)| Claimant {
+            cause,
+            support: finding.support,
+            claims: if found(finding) { &finding.claims } else { &[] },
+        })
+        .collect();
+    let (given, left) = attribute(comparison, &claimants);
+    let judged = findings.into_iter().zip(given).map(|((cause, mut finding), given)| {
+        let outcome = judge(comparison, &finding, &given, lost_ns);
+        let outcome = as_far_as_looked_at(comparison, cause, &mut finding, outcome);
+        (cause, finding, given, outcome)
+    });
+    (judged.collect(), left)
 }
 
 /// Nobody is ruled out by what was not recorded.
@@ -259,7 +279,9 @@ fn as_far_as_looked_at(comparison: &Comparison<'_>, cause: &Cause, finding: &mut
     let missing = coverage::missing(comparison, cause, finding);
     let Some(missing) = missing else { return outcome };
     let says = format!("{}: {}", missing.says, outcome.says);
-    finding.missing.push(missing);
+    if !finding.missing.iter().any(|known| known.says == missing.says) {
+        finding.missing.push(missing);
+    }
     gaps::without_use(comparison, cause, finding);
     Outcome { verdict: Verdict::NotEnough, says, ..outcome }
 }

@@ -30,6 +30,7 @@ mod need;
 mod owners;
 mod period;
 mod piece;
+mod remainder;
 mod rhythm;
 mod signs;
 mod summary;
@@ -45,6 +46,7 @@ pub(crate) use explanation::Evidence;
 pub use family::{Family, Refined};
 pub use need::Need;
 pub use period::Period;
+pub use remainder::general_cause;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 

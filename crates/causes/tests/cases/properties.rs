@@ -4,12 +4,12 @@
 //! `property: cause/world` to a line; what breaks no longer must not stand there. `FATHOM_BLESS=1` writes the list anew (it
 //! should only become shorter), `FATHOM_PENDING=1` shows what is wrong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fathom_causes::explanation::Explanation;
-use fathom_causes::{ExplainOptions, explain};
+use fathom_causes::explanation::{Explanation, Verdict};
+use fathom_causes::{ExplainOptions, cause, explain, general_cause, investigate};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 use libtest_mimic::{Failed, Trial};
@@ -87,6 +87,7 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("two in one", two_in_one),
     ("asked about its middle", asked_about_its_middle),
     ("requests measured at their sockets", measured_at_sockets),
+    ("what was lost most has an open cause", has_an_open_cause),
 ];
 
 /// The properties as tests.
@@ -304,4 +305,28 @@ fn asked_about_its_middle(scenes: &[Scene], index: usize) -> Vec<String> {
     let slow = Some((from + third, from + 2 * third));
     let options = ExplainOptions { slow, baseline: scene.baseline.as_ref() };
     agree(&scene.answer, &explain(&scene.recording, &options))
+}
+
+/// Where most of the lost time is unexplained and its largest part has a name, some cause of that family stays open.
+fn has_an_open_cause(scenes: &[Scene], index: usize) -> Vec<String> {
+    const MOST: f64 = 0.5;
+    let scene = &scenes[index];
+    let options = ExplainOptions { slow: scene.slow, baseline: scene.baseline.as_ref() };
+    let Some((analysis, answer)) = investigate(&scene.recording, &options) else { return Vec::new() };
+    if answer.slow.is_empty() || answer.unexplained.share < MOST {
+        return Vec::new();
+    }
+    let mut lost_ns: BTreeMap<&str, f64> = BTreeMap::new();
+    for excess in &analysis.excess.states {
+        *lost_ns.entry(general_cause(excess.state).map_or("", |general| general.id)).or_default() += excess.lost_ns();
+    }
+    let most = lost_ns.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, ns)| *ns > 0.0);
+    let Some(general) = most.and_then(|(id, _)| cause(id)) else { return Vec::new() };
+    let of_family = |id: &str| cause(id).is_some_and(|cause| cause.family == general.family);
+    let is_open = answer.causes.iter().any(|one| of_family(&one.id) && one.verdict != Verdict::RuledOut);
+    let share = answer.unexplained.share;
+    (!is_open)
+        .then(|| format!("{share:.2} unexplained, and all of {:?} ruled out", general.family))
+        .into_iter()
+        .collect()
 }
