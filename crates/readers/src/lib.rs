@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod blktrace;
+mod calls;
 mod columns;
 mod cursor;
 mod cycles;

@@ -1,38 +1,23 @@
 //! Traces to sums and slow calls.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use fathom_evidence::detail::{SystemCall, to_text};
-use fathom_evidence::kinds::{counter, loss, span};
-use fathom_evidence::tables::Counter;
-use fathom_evidence::{Recording, StrId, system_calls};
+use fathom_evidence::kinds::loss;
+use fathom_evidence::{Recording, StackId};
 
+use crate::calls::Calls;
 use crate::lines::{self, Line};
-use crate::strace::descriptors::Descriptors;
-use crate::strace::parse::{self, Call, Says, Times};
-use crate::strace::sums::{Rise, Sum, Sums};
+use crate::strace::parse::{self, Says, Times};
 use crate::{LoadError, SNIFF_BYTES, input};
 
 /// The `source` column of everything that comes from a trace.
 pub(super) const SOURCE: &str = "strace";
 
-/// Calls that take this long are rows of their own, as for the collector of system calls, in ns.
-const SLOW_NS: i64 = 5_000_000;
-
-/// Calls that have begun and not ended are kept for so many threads: the kernel allows no more.
-const THREADS_MAX: usize = 4_194_304;
-
-/// The counters of [`Sum::numbers`].
-const NAMES: [&str; 4] = [
-    counter::SYSTEM_CALLS_COUNT,
-    counter::SYSTEM_CALLS_FAILED_COUNT,
-    counter::SYSTEM_CALLS_NS,
-    counter::SYSTEM_CALLS_BYTES,
-];
-
 /// How many lines that were not understood are kept.
 const SHOWN_LINES: i64 = 3;
+
+/// A trace has none, unless it is asked for them in another format.
+const NO_STACKS: [StackId; 2] = [StackId(0); 2];
 
 /// How to record what can be read.
 const RECORD_WITH: &str = "strace -f -ttt -T -yy -o trace.txt -p PID";
@@ -68,11 +53,11 @@ pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
         }
         loader.thread = thread_of(file);
         let cut = lines::read(file, &mut |line| loader.line(line))?;
-        loader.rows_of_seconds(i64::MAX);
+        loader.calls.rows_of_rest(&mut loader.recording);
         if let Some(says) = cut {
             loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
         }
-        if let Some(says) = why_not_placed(loader.times).filter(|_| loader.calls == 0) {
+        if let Some(says) = why_not_placed(loader.times).filter(|_| loader.calls.count == 0) {
             return Err(unusable(says));
         }
     }
@@ -88,36 +73,22 @@ fn why_not_placed(times: Option<Times>) -> Option<&'static str> {
     }
 }
 
-/// A call that has begun on a thread.
-struct Begun {
-    start_ns: i64,
-    name: String,
-    descriptor: Option<i64>,
-    target: Vec<u8>,
-    path: Vec<u8>,
-}
-
-impl Begun {
-    fn of(start_ns: i64, call: &Call<'_>) -> Begun {
-        let (target, path) = (call.target.to_vec(), call.path.to_vec());
-        Begun { start_ns, name: call.name.to_owned(), descriptor: call.descriptor, target, path }
-    }
-}
-
-#[derive(Default)]
 struct Loader {
     recording: Recording,
-    sums: Sums,
-    descriptors: Descriptors,
-    begun: HashMap<i64, Begun>,
+    calls: Calls,
     /// The thread of lines that name none.
     thread: Option<i64>,
     /// What the first line's times are.
     times: Option<Times>,
-    calls: u64,
-    without_length: i64,
     without_thread: bool,
     not_understood: i64,
+}
+
+impl Default for Loader {
+    fn default() -> Loader {
+        let (recording, calls) = (Recording::default(), Calls::of(SOURCE));
+        Loader { recording, calls, thread: None, times: None, without_thread: false, not_understood: 0 }
+    }
 }
 
 impl Loader {
@@ -138,72 +109,20 @@ impl Loader {
             self.without_thread = true;
             0
         });
-        self.rows_of_seconds(read.time.1);
+        self.calls.rows_until(&mut self.recording, read.time.1);
         self.says(tid, read.time.1, read.says);
     }
 
     fn says(&mut self, tid: i64, time_ns: i64, says: Says<'_>) {
+        let (calls, recording) = (&mut self.calls, &mut self.recording);
         match says {
-            Says::Whole(call) => self.call(tid, time_ns, time_ns.saturating_add(call.duration_ns.unwrap_or(0)), call),
-            Says::Begins(call) => {
-                if self.begun.len() < THREADS_MAX {
-                    self.begun.insert(tid, Begun::of(time_ns, &call));
-                }
+            Says::Whole(call) => {
+                let end_ns = time_ns.saturating_add(call.duration_ns.unwrap_or(0));
+                calls.whole(recording, tid, (time_ns, end_ns), call, NO_STACKS);
             }
-            Says::Ends(end) => {
-                let Some(begun) = self.begun.remove(&tid).filter(|begun| begun.name == end.name) else { return };
-                let Begun { start_ns, descriptor, target, path, .. } = &begun;
-                let took_ns = end.duration_ns.unwrap_or_else(|| time_ns.saturating_sub(*start_ns).max(0));
-                let call = Call { descriptor: *descriptor, target, path, duration_ns: Some(took_ns), ..end };
-                self.call(tid, *start_ns, time_ns.max(*start_ns), call);
-            }
+            Says::Begins(call) => calls.begins(tid, time_ns, &call, NO_STACKS),
+            Says::Ends(end) => calls.ends(recording, tid, time_ns, end),
             Says::Note(_) => {}
-        }
-    }
-
-    fn call(&mut self, tid: i64, start_ns: i64, end_ns: i64, call: Call<'_>) {
-        let is_on_socket = self.descriptors.see(&call);
-        self.calls += 1;
-        self.without_length += i64::from(call.duration_ns.is_none());
-        let bytes = call
-            .result
-            .filter(|result| system_calls::is(call.name, system_calls::TRANSFERS) && *result > 0)
-            .unwrap_or(0);
-        let failed = i64::from(call.result.is_some_and(|result| result < 0));
-        let key = (tid, self.counted_name(&call, is_on_socket));
-        self.sums.add(end_ns, key, Sum { count: 1, failed, ns: call.duration_ns.unwrap_or(0), bytes });
-        if call.duration_ns.is_some_and(|ns| ns >= SLOW_NS) && !system_calls::is(call.name, system_calls::WAITS) {
-            self.slow(tid, start_ns, &call, bytes);
-        }
-    }
-
-    fn counted_name(&mut self, call: &Call<'_>, is_on_socket: bool) -> StrId {
-        match is_on_socket && system_calls::is(call.name, system_calls::ON_ANYTHING) {
-            true => self.recording.strings.intern(&format!("{} socket", call.name)),
-            false => self.recording.strings.intern(call.name),
-        }
-    }
-
-    fn slow(&mut self, tid: i64, time_ns: i64, call: &Call<'_>, bytes: i64) {
-        let detail = SystemCall {
-            result: call.result,
-            descriptor: call.descriptor,
-            path: self.descriptors.path(call),
-            bytes: Some(bytes).filter(|bytes| *bytes > 0),
-        };
-        let duration_ns = call.duration_ns.unwrap_or(0);
-        self.recording.add_span(time_ns, duration_ns, tid, span::SYSTEM_CALL, call.name, &to_text(&detail), SOURCE);
-    }
-
-    fn rows_of_seconds(&mut self, now_ns: i64) {
-        let rises = if now_ns == i64::MAX { self.sums.end() } else { self.sums.over(now_ns) };
-        rises.into_iter().for_each(|rise| self.rise(rise));
-    }
-
-    fn rise(&mut self, Rise { key: (tid, instance), which, before, after }: Rise) {
-        let [name, source] = [NAMES[which], SOURCE].map(|text| self.recording.strings.intern(text));
-        for (time_ns, value) in before.into_iter().chain([after]) {
-            self.recording.counters.push(Counter { time_ns, name, instance, tid, value: value as f64, source });
         }
     }
 
@@ -224,7 +143,7 @@ impl Loader {
                 self.not_understood,
                 "lines hold no system call; the first are kept in the table logs",
             ),
-            (loss::EVENTS_LOST, self.without_length, "calls have no length: record with -T as well"),
+            (loss::EVENTS_LOST, self.calls.without_length, "calls have no length: record with -T as well"),
         ];
         for (kind, count, says) in losses.into_iter().filter(|(_, count, _)| *count > 0) {
             self.recording.add_loss(SOURCE, kind, count, &format!("strace: {count} {says}"));

@@ -6,10 +6,8 @@
 //! Time: `-ttt` is the wall clock. Times of day without a date, times since the line before and summaries (`-c`) cannot be placed: they are
 //! refused with the command that records what can. strace stops a thread at both ends of each call, so that a call is some 20-30 µs longer than without it.
 
-mod descriptors;
 mod load;
 mod parse;
-mod sums;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! Lines of strace. Knows no evidence.
 
+use crate::calls::Call;
 use crate::cursor::{Cursor, trim};
 use crate::lines;
 
@@ -48,21 +49,6 @@ pub(super) enum Says<'a> {
     Ends(Call<'a>),
     /// A signal, an exit, a note of strace's.
     Note(&'a [u8]),
-}
-
-/// A call, or as much as a line has of it.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Call<'a> {
-    pub(super) name: &'a str,
-    /// The first argument, if it is a number.
-    pub(super) descriptor: Option<i64>,
-    /// What that is, with `-y` and `-yy`.
-    pub(super) target: &'a [u8],
-    /// The first argument that is a text.
-    pub(super) path: &'a [u8],
-    /// Negative when it failed; none when it did not return.
-    pub(super) result: Option<i64>,
-    pub(super) duration_ns: Option<i64>,
 }
 
 /// Whether a file that begins with `head` is a trace, whatever its times.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::system_calls;
 
-use crate::strace::parse::Call;
+use crate::calls::Call;
 
 /// Descriptors that are remembered: the kernel allows a process a million of them unless it is told otherwise.
 const MAX: usize = 1 << 20;
