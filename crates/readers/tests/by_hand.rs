@@ -324,6 +324,37 @@ fn a_crash_is_placed_by_the_start_of_the_jvm() {
     let died_ns = |started_at_ns| {
         let options = LoadOptions { started_at_ns, ..LoadOptions::default() };
         let recording = reader("hs_err").load(std::slice::from_ref(&file), &options).unwrap();
+/// Counts are those of `perf script`, by ends that have a beginning.
+#[test]
+fn system_calls_of_perf_data() {
+    for (name, all, calls) in [
+        ("system-calls", 1_334, &[("futex", 475), ("openat", 169), ("newfstatat", 169), ("close", 169)][..]),
+        ("named-calls", 964, &[("futex", 507), ("openat", 181)]),
+    ] {
+        let recording = load("perf_data", &[&format!("{name}.data.gz")]).unwrap();
+        let count = comes_to(&recording, counter::SYSTEM_CALLS_COUNT);
+        assert!((count - f64::from(all)).abs() <= 2.0, "{name}: {count}");
+        assert!(comes_to(&recording, counter::SYSTEM_CALLS_NS) > 0.0);
+        for (call, expected) in calls {
+            let rows = recording.counters.rows().filter(|row| {
+                recording.text(row.name) == counter::SYSTEM_CALLS_COUNT && recording.text(row.instance) == *call
+            });
+            let mut last = std::collections::BTreeMap::new();
+            rows.for_each(|row| drop(last.insert(row.tid, row.value)));
+            let found: f64 = last.values().sum();
+            assert!((found - f64::from(*expected)).abs() <= 2.0, "{name}: {found} of {call}");
+        }
+        // The other side answers after 20 ms.
+        let reads: Vec<i64> = recording
+            .spans
+            .rows()
+            .filter(|row| recording.text(row.kind) == span::SYSTEM_CALL && recording.text(row.name) == "read")
+            .map(|row| row.duration_ns / 1_000_000)
+            .collect();
+        assert!(reads.len() > 20 && reads.iter().all(|ms| (5..60).contains(ms)), "{name}: {reads:?}");
+    }
+}
+
         (recording.spans.time_ns[0], recording.losses.len())
     };
     let (as_utc_ns, lost) = died_ns(None);

@@ -19,6 +19,7 @@ const PIPE_HEADER_BYTES: usize = 16;
 pub(super) const TRACING_DATA: u32 = 1;
 const BUILD_ID: u32 = 2;
 const OS_RELEASE: u32 = 4;
+const ARCHITECTURE: u32 = 6;
 const EVENT_DESC: u32 = 12;
 const CLOCK_DATA: u32 = 29;
 const FEATURES: u32 = 256;
@@ -46,6 +47,8 @@ pub(super) struct About {
     pub(super) build_ids: HashMap<Vec<u8>, Vec<u8>>,
     /// Release of the kernel.
     pub(super) os_release: Option<String>,
+    /// Architecture of the machine, as `uname -m` has it.
+    pub(super) architecture: Option<String>,
 }
 
 impl About {
@@ -73,10 +76,8 @@ impl About {
         match number {
             TRACING_DATA => self.formats = formats::parse(section),
             BUILD_ID => self.build_ids.extend(build_ids(section, endian)),
-            OS_RELEASE => {
-                let text = section.get(4..).map(until_zero);
-                self.os_release = text.map(|text| String::from_utf8_lossy(text).into_owned());
-            }
+            OS_RELEASE => self.os_release = text(section),
+            ARCHITECTURE => self.architecture = text(section),
             CLOCK_DATA => self.clock = clock(section, endian).or(self.clock),
             EVENT_DESC => {
                 let described = attributes::of_descriptions(section, endian);
@@ -88,6 +89,12 @@ impl About {
             _ => {}
         }
     }
+}
+
+/// A text behind its length.
+fn text(section: &[u8]) -> Option<String> {
+    let text = until_zero(section.get(4..)?);
+    Some(String::from_utf8_lossy(text).into_owned())
 }
 
 fn clock(section: &[u8], endian: Endianness) -> Option<ClockPair> {

@@ -53,6 +53,12 @@ impl Format {
         })
     }
 
+    /// The first of several numbers of eight bytes.
+    pub(super) fn first_number(&self, raw: &[u8], name: &str) -> Option<i64> {
+        let mut bytes = Bytes::new(raw.get(self.field(name)?.place.clone())?, self.endian);
+        bytes.u64().map(|number| number as i64)
+    }
+
     /// A text, up to its first zero.
     pub(super) fn text<'a>(&self, raw: &'a [u8], name: &str) -> Option<&'a [u8]> {
         let field = self.field(name)?;

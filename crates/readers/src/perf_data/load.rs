@@ -16,6 +16,7 @@ use crate::perf_data::names::Names;
 use crate::perf_data::records::{self, Record};
 use crate::perf_data::scan::{self, Scan};
 use crate::perf_data::switches::Switches;
+use crate::perf_data::system_calls::SystemCalls;
 use crate::{LoadError, LoadOptions};
 
 /// The `source` column of everything that comes from perf.data.
@@ -64,7 +65,7 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     }
     let others = scan.processes.iter().filter(|(other, _)| **other != pid).map(|(_, process)| process.samples).sum();
     let recording = loader.finish(others, scan.lost);
-    match recording.samples.is_empty() && recording.spans.is_empty() {
+    match recording.samples.is_empty() && recording.spans.is_empty() && recording.counters.is_empty() {
         true => Err(unusable(format!("perf.data without events that are read; record with: {RECORD_WITH}"))),
         false => Ok(recording),
     }
@@ -77,6 +78,9 @@ struct Loader {
     names: Names,
     cycles: Cycles,
     switches: Switches,
+    system_calls: SystemCalls,
+    /// Architecture of the machine.
+    architecture: String,
     /// Samples, until they are in the order of their times.
     samples: Vec<Sample>,
     other_events: i64,
@@ -94,6 +98,8 @@ impl Loader {
             names,
             cycles: Cycles::default(),
             switches: Switches::default(),
+            system_calls: SystemCalls::default(),
+            architecture: String::new(),
             samples: Vec::new(),
             other_events: 0,
             unread: 0,
@@ -101,6 +107,7 @@ impl Loader {
     }
 
     fn threads(&mut self, scan: &Scan) {
+        self.architecture = scan.about.architecture.clone().unwrap_or_default();
         self.recording.add_fact(subject::JVM, "pid", &self.pid.to_string(), SOURCE);
         if let Some(release) = &scan.about.os_release {
             self.recording.add_fact(subject::HOST, "kernel", release, SOURCE);
@@ -152,8 +159,12 @@ impl Loader {
             return;
         };
         let is_ours = sample.pid == Some(self.pid);
-        let stacks = if is_ours { self.stacks(sample, true) } else { [StackId::default(); 2] };
         let raw = raw.as_slice();
+        let stacks = if is_ours { self.stacks(sample, true) } else { [StackId::default(); 2] };
+        let at = (time_ns, i64::from(sample.tid.unwrap_or(self.pid)));
+        if is_ours && self.system_calls.see(&mut self.recording, format, &raw, at, stacks) {
+            return;
+        }
         self.other_events += i64::from(!self.switches.see(format, &raw, time_ns, is_ours, stacks) && is_ours);
     }
 
@@ -181,6 +192,8 @@ impl Loader {
         }
         std::mem::take(&mut self.cycles).weigh(&mut self.recording, SOURCE);
         std::mem::take(&mut self.switches).into_spans(&mut self.recording, SOURCE);
+        let calls = std::mem::take(&mut self.system_calls);
+        calls.into_calls(&mut self.recording, SOURCE, &self.architecture);
         self.losses(others, lost);
         self.recording
     }

@@ -20,6 +20,7 @@ mod names;
 mod records;
 mod scan;
 mod switches;
+mod system_calls;
 
 use std::path::{Path, PathBuf};
 

@@ -29,6 +29,9 @@ const FRAMES_MAX: usize = 2_048;
 
 const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -e cpu-clock -g -F 99 -p PID -- sleep 30; perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
 
+/// Of system calls the file itself is read, as text has no clock that they can be placed by.
+const CALLS_WITH: &str = "perf record -k CLOCK_MONOTONIC -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -o calls.data -p PID -- sleep 10";
+
 pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
     let mut loader = Loader::default();
     for file in files {
@@ -60,6 +63,8 @@ struct Loader {
     of_jvms: HashMap<i64, usize>,
     cycles: Cycles,
     without_wall: u64,
+    /// Whether system calls are among the events.
+    has_calls: bool,
     /// Samples of events that mean nothing here.
     other_events: i64,
     not_understood: i64,
@@ -84,6 +89,7 @@ impl Loader {
     }
 
     fn heading(&mut self, heading: &Heading<'_>) {
+        self.has_calls |= [&b"raw_syscalls:"[..], b"syscalls:"].iter().any(|start| heading.event.starts_with(start));
         if heading.time_ns < WALL_FROM_NS {
             self.without_wall += 1;
             return;
@@ -140,11 +146,12 @@ impl Loader {
     }
 
     fn check(&self, file: &Path) -> Result<(), LoadError> {
+        let with = if self.has_calls { CALLS_WITH } else { RECORD_WITH };
         let says = match (self.recording.samples.is_empty(), self.without_wall) {
             (false, _) => return Ok(()),
-            (true, 0) => format!("perf script without samples of a CPU or of page faults; record with: {RECORD_WITH}"),
+            (true, 0) => format!("perf script without samples of a CPU or of page faults; record with: {with}"),
             (true, _) => format!(
-                "perf script with times of perf's own clock, which nothing relates to another one; record with: {RECORD_WITH}"
+                "perf script with times of perf's own clock, which nothing relates to another one; record with: {with}"
             ),
         };
         Err(LoadError::Unusable { path: file.to_owned(), says })
