@@ -12,6 +12,7 @@ pub mod growth;
 pub mod handling;
 pub mod io_limit;
 pub mod memory_pressure;
+pub mod pool_users;
 pub mod recording_threshold;
 pub mod requests;
 pub mod safepoints;

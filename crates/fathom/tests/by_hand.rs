@@ -55,6 +55,23 @@ fn three_thread_dumps_name_an_exhausted_pool() {
     assert!(answers[0]["causes"][0]["says"].as_str().is_some_and(|says| says.contains("thread dumps found")));
 }
 
+#[test]
+fn three_thread_dumps_of_a_server_name_who_has_the_connections() {
+    let says_of = |name: &str| {
+        let answers = explain(name, &["dump"]);
+        let (id, share) = first(&answers[0]);
+        assert!(id == "connection_pool_exhausted" && share > 0.8, "{name}: {id} {share}");
+        answers[0]["causes"][0]["says"].as_str().unwrap_or_default().to_owned()
+    };
+    let held = says_of("holders");
+    assert!(
+        held.contains("http-nio-auto-1-exec-") && held.contains("have one in hand, mostly in Orders.load"),
+        "{held}"
+    );
+    let leaked = says_of("pool");
+    assert!(leaked.contains("no thread in the dumps has one in hand"), "{leaked}");
+}
+
 /// The holder of the lock sleeps 9 ms at a time, which Flight Recorder does not write down, and dumps see.
 #[test]
 fn three_thread_dumps_name_what_is_done_under_a_lock() {
@@ -63,4 +80,35 @@ fn three_thread_dumps_name_what_is_done_under_a_lock() {
         answers[0]["causes"].as_array().expect("causes")[..2].iter().filter_map(|cause| cause["id"].as_str()).collect();
     assert!(named.contains(&"lock_contention") && named.contains(&"sleeping_handlers"), "{named:?}");
     assert!(answers[0]["causes"][0]["says"].as_str().is_some_and(|says| says.contains("underTheLock")));
+}
+
+/// Kinds of messages that `fathom logs` says differ, with whether they came more often.
+fn kinds_that_differ(log: &str, more: &[&str]) -> Vec<(String, bool)> {
+    let testdata = folder("../app_log");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    command.arg("logs").arg("--json").arg(testdata.join(log)).args(more).current_dir(&testdata).env("TZ", "UTC");
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let kinds = answer["logs"][0]["compared"]["kinds"].as_array().expect("kinds");
+    let differ = kinds.iter().filter(|kind| kind["differs"] == true);
+    differ
+        .map(|kind| (kind["says"].as_str().unwrap_or_default().to_owned(), kind["odds_ratio"].as_f64() > Some(1.0)))
+        .collect()
+}
+
+/// Reads of the cache time out four times as often in seconds 20 to 30.
+#[test]
+fn logs_name_what_came_more_often_in_slow_time() {
+    for log in ["logback.txt.gz", "log4j.txt.gz", "log4j-ecs.json.gz", "jul.txt.gz"] {
+        let differ = kinds_that_differ(log, &["--slow", "+20s..+30s"]);
+        let more: Vec<&str> = differ.iter().filter(|(_, more)| *more).map(|(says, _)| says.as_str()).collect();
+        let expected = ["No answer of <*> within <*> ms", "exception: java.net.SocketTimeoutException"];
+        assert!(expected.iter().all(|says| more.iter().any(|found| found.ends_with(says))), "{log}: {differ:?}");
+        assert!(more.iter().all(|found| expected.iter().any(|says| found.ends_with(says))), "{log}: {differ:?}");
+        // At another time nothing is different.
+        assert_eq!(kinds_that_differ(log, &["--slow", "+32s..+38s"]), [], "{log}");
+    }
+    let by_latency = kinds_that_differ("logback.txt.gz", &["--latency", "latency.csv"]);
+    assert!(by_latency.iter().any(|(says, more)| *more && says.contains("No answer")), "{by_latency:?}");
 }

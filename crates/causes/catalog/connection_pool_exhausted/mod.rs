@@ -3,6 +3,7 @@
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Root, ThreadState, Wait};
 
+use crate::measure::pool_users::{self, Users};
 use crate::measure::waits::{self, Waits};
 use crate::measure::{cpu_shortage, event_loops, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -24,6 +25,11 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     decide,
 };
+
+/// The source that looks at all threads.
+const DUMPS: &str = "thread_dump";
+
+const NONE_IN_HAND: &str = "no thread in the dumps has one in hand: they may have been taken and not given back";
 
 /// Those that have the connections wait themselves for this part of the time: then that comes first.
 const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
@@ -61,6 +67,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             )
         }
         false => text,
+    };
+    let text = match Users::of(comparison) {
+        Some(users) => format!("{text}; {}", users.says()),
+        None if comparison.has_source(DUMPS) && pool_users::knows(&pool) => format!("{text}; {NONE_IN_HAND}"),
+        None => text,
     };
     // Whoever has the connections may have waited for a CPU.
     let support = if cpu_shortage(comparison).by_others.is_some() { Support::Weak } else { Support::Observed };
