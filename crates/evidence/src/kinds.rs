@@ -477,6 +477,12 @@ words! {
         JVM_THREADS_CPU_NS = "jvm_threads_cpu_ns";
         /// Lines of a log read so far, at its first and its last line with a time: the time that the log covers.
         LOG_LINES_COUNT = "log_lines_count";
+        /// Memory of the JVM by its own account, by kind (`Java Heap committed`, `Thread reserved`, `total committed`): NativeMemoryTracking.
+        NATIVE_MEMORY_BYTES = "native_memory_bytes";
+        /// Objects of a class that a histogram of the heap found (class), of the 100 largest.
+        CLASS_HISTOGRAM_BYTES = "class_histogram_bytes";
+        /// Messages in logs of the application since the log begins (level, logger and what messages of its kind have in common; `exception` and the class of each exception); by the second, or longer steps for a long log.
+        LOG_MESSAGES_COUNT = "log_messages_count";
     }
 }
 
