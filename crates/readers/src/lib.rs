@@ -62,6 +62,11 @@ pub trait Reader: Sync {
     /// Whether a file that begins with `head` (at most [`SNIFF_BYTES`]) is of this format.
     fn sniff(&self, head: &[u8], path: &Path) -> bool;
 
+    /// Whether files of other formats may look like this one too: it is asked last.
+    fn is_broad(&self) -> bool {
+        false
+    }
+
     /// Puts files together that are parts of one whole, such as a rotated log. Most formats have none.
     fn group(&self, files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
         files.into_iter().map(|file| vec![file]).collect()
@@ -88,11 +93,14 @@ pub fn sniff(path: &Path) -> Result<&'static dyn Reader, LoadError> {
     if head.is_empty() {
         return Err(LoadError::Empty(path.to_owned()));
     }
-    let reader = readers().iter().find(|reader| reader.sniff(&head, path)).copied();
-    reader.ok_or_else(|| match unread::says(&head) {
-        Some(says) => LoadError::Unusable { path: path.to_owned(), says },
-        None => LoadError::UnknownFormat(path.to_owned()),
-    })
+    let of = |is_broad: bool| {
+        readers().iter().find(|reader| reader.is_broad() == is_broad && reader.sniff(&head, path)).copied()
+    };
+    match (of(false), unread::says(&head)) {
+        (Some(reader), _) => Ok(reader),
+        (None, Some(says)) => Err(LoadError::Unusable { path: path.to_owned(), says }),
+        (None, None) => of(true).ok_or_else(|| LoadError::UnknownFormat(path.to_owned())),
+    }
 }
 
 /// Recognises and reads one file.

@@ -59,6 +59,20 @@ pub(crate) fn midnight_ns(year: i64, month: i64, day: i64) -> Option<i64> {
 const MONTHS: [&[u8]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
+/// The month that three letters name, from 1 on.
+pub(crate) fn month(name: &[u8]) -> Option<i64> {
+    Some(MONTHS.iter().position(|known| **known == *name)? as i64 + 1)
+}
+
+/// The year of an instant in UTC.
+pub(crate) fn year(time_ns: i64) -> i64 {
+    let first = 1970 + time_ns.div_euclid(366 * 86_400 * SECOND_NS);
+    (first..first + 3)
+        .take_while(|year| midnight_ns(*year, 1, 1).is_some_and(|ns| ns <= time_ns))
+        .last()
+        .unwrap_or(first)
+}
+
 /// `Fri Nov 27 23:03:37 2026`, as C's `ctime` writes it, in a zone that it does not name.
 pub(crate) fn ctime_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
     let mut rest = *cursor;

@@ -12,7 +12,8 @@ use fathom_readers::{LoadError, LoadOptions, Reader, readers, sniff};
 use proptest::prelude::*;
 
 /// The readers that this is about, each with a folder of real files under `testdata`.
-const FORMATS: &[&str] = &["thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script", "perf_data", "hs_err"];
+const FORMATS: &[&str] =
+    &["thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script", "perf_data", "hs_err", "app_log", "jcmd"];
 
 fn testdata(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(format)
@@ -22,7 +23,7 @@ fn files(format: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(testdata(format)).unwrap().map(|entry| entry.unwrap().path());
     // Programs that were recorded, and what stands beside a recording.
     let is_beside = |path: &PathBuf| {
-        path.extension().is_some_and(|ending| ["md", "java", "map"].iter().any(|other| ending == *other))
+        path.extension().is_some_and(|ending| ["md", "java", "map", "csv"].iter().any(|other| ending == *other))
     };
     let mut files: Vec<PathBuf> = entries.filter(|path| !is_beside(path)).collect();
     files.sort();
@@ -84,6 +85,7 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("perf_script", "own-clock.txt", "perf record -k CLOCK_REALTIME"),
         ("perf_data", "own-clock.data.gz", "perf record -k CLOCK_MONOTONIC"),
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
+        ("app_log", "time-of-day.txt", "%d{yyyy-MM-dd"),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");
@@ -108,6 +110,82 @@ fn dumps_of_a_pool_that_is_empty() {
     let waits: i64 = recording.spans.rows().filter(of_pool).map(|row| row.duration_ns).sum();
     // 48 threads from the middle between the second and the third dump on, some seconds.
     assert!((400_000_000_000..700_000_000_000).contains(&waits), "{waits}");
+}
+
+#[test]
+fn answers_of_a_jvm() {
+    let value = |recording: &Recording, name: &str, instance: &str| {
+        let found = |row: &fathom_evidence::tables::Counter| {
+            recording.text(row.name) == name && recording.text(row.instance) == instance
+        };
+        recording.counters.rows().find(found).map(|row| row.value / 1_024.0)
+    };
+    for (name, counter, instance, kib) in [
+        ("jdk17-g1-codecache", counter::CODE_CACHE_USED_BYTES, "CodeHeap 'profiled nmethods'", 130.0),
+        ("jdk25-g1-codecache", counter::CODE_CACHE_RESERVED_BYTES, "CodeHeap 'non-nmethods'", 5_692.0),
+        ("jdk17-parallel-codecache", counter::CODE_CACHE_USED_BYTES, "", 1_337.0),
+        ("jdk17-g1-heap", counter::HEAP_USED_BYTES, "", 17_515.0),
+        ("jdk25-g1-heap", counter::HEAP_USED_BYTES, "", 39_513.0),
+        ("jdk25-zgc-heap", counter::HEAP_USED_BYTES, "", 16_384.0),
+        ("jdk17-parallel-heap", counter::HEAP_SPACE_USED_BYTES, "old", 912.0),
+        ("jdk17-g1-heap", counter::METASPACE_USED_BYTES, "", 195.0),
+        ("jdk17-g1-memory", counter::NATIVE_MEMORY_BYTES, "total committed", 130_218.0),
+        ("jdk17-g1-memory", counter::NATIVE_MEMORY_BYTES, "Class reserved", 1_048_662.0),
+        ("jdk25-g1-memory-diff", counter::NATIVE_MEMORY_BYTES, "Java Heap committed", 14_336.0),
+    ] {
+        let recording = load("jcmd", &[&format!("{name}.txt")]).unwrap();
+        assert_eq!(value(&recording, counter, instance), Some(kib), "{name} {counter}");
+        assert_eq!(losses(&recording), [loss::CLOCK_ESTIMATED], "{name}");
+        assert!(recording.fact("jvm", "pid").is_some(), "{name}");
+    }
+    let histogram = load("jcmd", &["jdk25-g1-histogram.txt"]).unwrap();
+    assert_eq!(histogram.counters.len(), 57);
+    let flags = load("jcmd", &["jdk17-parallel-flags.txt"]).unwrap();
+    assert_eq!(
+        (flags.fact("flag", "UseParallelGC"), flags.fact("flag", "ReservedCodeCacheSize")),
+        (Some("true"), Some("20971520"))
+    );
+    // Flags need no time, and a line of date gives one.
+    assert_eq!(losses(&flags), [] as [&str; 0]);
+    let looks = load("jcmd", &["in-a-loop.txt"]).unwrap();
+    assert_eq!(losses(&looks), [] as [&str; 0]);
+    let times: std::collections::BTreeSet<i64> = looks.counters.time_ns.iter().copied().collect();
+    assert_eq!(times.len(), 3);
+}
+
+#[test]
+fn messages_of_all_libraries() {
+    for (name, lost) in [
+        ("logback.txt.gz", &[][..]),
+        ("log4j-ecs.json.gz", &[]),
+        ("log4j.txt.gz", &[loss::CLOCK_ESTIMATED]),
+        ("jul.txt.gz", &[loss::CLOCK_ESTIMATED]),
+    ] {
+        let recording = load("app_log", &[name]).unwrap();
+        assert_eq!(losses(&recording), lost, "{name}");
+        let text = String::from_utf8(unpacked(&testdata("app_log").join(name))).unwrap();
+        let all: usize = [
+            "Order ",
+            "Stock of",
+            "Shop is",
+            "No answer of",
+            "Cache failed",
+            "java.net.SocketTimeoutException: Read timed out",
+            "java.net.ConnectException: Connection timed out",
+        ]
+        .iter()
+        .map(|start| text.matches(start).count())
+        .sum();
+        assert_eq!(comes_to(&recording, counter::LOG_MESSAGES_COUNT) as usize, all, "{name}");
+        let kinds: std::collections::BTreeSet<&str> =
+            recording.counters.instance.iter().map(|instance| recording.text(*instance)).collect();
+        let ends = ["Order <*> of <*> took <*> ms", "Stock of <*> is low: <*> left", "No answer of <*> within <*> ms"];
+        for end in ends.iter().chain(&["exception: java.net.SocketTimeoutException"]) {
+            assert!(kinds.iter().any(|kind| kind.ends_with(end)), "{name}: no {end} in {kinds:?}");
+        }
+        // Those that Drain3 finds with its settings, and two exceptions.
+        assert_eq!(kinds.len(), 8, "{name}: {kinds:?}");
+    }
 }
 
 #[test]
@@ -246,6 +324,37 @@ fn samples_of_perf_data() {
     }
 }
 
+/// Counts are those of `perf script`, by ends that have a beginning.
+#[test]
+fn system_calls_of_perf_data() {
+    for (name, all, calls) in [
+        ("system-calls", 1_334, &[("futex", 475), ("openat", 169), ("newfstatat", 169), ("close", 169)][..]),
+        ("named-calls", 964, &[("futex", 507), ("openat", 181)]),
+    ] {
+        let recording = load("perf_data", &[&format!("{name}.data.gz")]).unwrap();
+        let count = comes_to(&recording, counter::SYSTEM_CALLS_COUNT);
+        assert!((count - f64::from(all)).abs() <= 2.0, "{name}: {count}");
+        assert!(comes_to(&recording, counter::SYSTEM_CALLS_NS) > 0.0);
+        for (call, expected) in calls {
+            let rows = recording.counters.rows().filter(|row| {
+                recording.text(row.name) == counter::SYSTEM_CALLS_COUNT && recording.text(row.instance) == *call
+            });
+            let mut last = std::collections::BTreeMap::new();
+            rows.for_each(|row| drop(last.insert(row.tid, row.value)));
+            let found: f64 = last.values().sum();
+            assert!((found - f64::from(*expected)).abs() <= 2.0, "{name}: {found} of {call}");
+        }
+        // The other side answers after 20 ms.
+        let reads: Vec<i64> = recording
+            .spans
+            .rows()
+            .filter(|row| recording.text(row.kind) == span::SYSTEM_CALL && recording.text(row.name) == "read")
+            .map(|row| row.duration_ns / 1_000_000)
+            .collect();
+        assert!(reads.len() > 20 && reads.iter().all(|ms| (5..60).contains(ms)), "{name}: {reads:?}");
+    }
+}
+
 #[test]
 fn waits_of_perf_data() {
     let recording = load("perf_data", &["switches.data.gz"]).unwrap();
@@ -324,37 +433,6 @@ fn a_crash_is_placed_by_the_start_of_the_jvm() {
     let died_ns = |started_at_ns| {
         let options = LoadOptions { started_at_ns, ..LoadOptions::default() };
         let recording = reader("hs_err").load(std::slice::from_ref(&file), &options).unwrap();
-/// Counts are those of `perf script`, by ends that have a beginning.
-#[test]
-fn system_calls_of_perf_data() {
-    for (name, all, calls) in [
-        ("system-calls", 1_334, &[("futex", 475), ("openat", 169), ("newfstatat", 169), ("close", 169)][..]),
-        ("named-calls", 964, &[("futex", 507), ("openat", 181)]),
-    ] {
-        let recording = load("perf_data", &[&format!("{name}.data.gz")]).unwrap();
-        let count = comes_to(&recording, counter::SYSTEM_CALLS_COUNT);
-        assert!((count - f64::from(all)).abs() <= 2.0, "{name}: {count}");
-        assert!(comes_to(&recording, counter::SYSTEM_CALLS_NS) > 0.0);
-        for (call, expected) in calls {
-            let rows = recording.counters.rows().filter(|row| {
-                recording.text(row.name) == counter::SYSTEM_CALLS_COUNT && recording.text(row.instance) == *call
-            });
-            let mut last = std::collections::BTreeMap::new();
-            rows.for_each(|row| drop(last.insert(row.tid, row.value)));
-            let found: f64 = last.values().sum();
-            assert!((found - f64::from(*expected)).abs() <= 2.0, "{name}: {found} of {call}");
-        }
-        // The other side answers after 20 ms.
-        let reads: Vec<i64> = recording
-            .spans
-            .rows()
-            .filter(|row| recording.text(row.kind) == span::SYSTEM_CALL && recording.text(row.name) == "read")
-            .map(|row| row.duration_ns / 1_000_000)
-            .collect();
-        assert!(reads.len() > 20 && reads.iter().all(|ms| (5..60).contains(ms)), "{name}: {reads:?}");
-    }
-}
-
         (recording.spans.time_ns[0], recording.losses.len())
     };
     let (as_utc_ns, lost) = died_ns(None);

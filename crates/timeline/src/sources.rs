@@ -273,7 +273,22 @@ fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
 
 /// The same without the requests.
 fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
-    looked_range(recording).or_else(|| range_of_jvm(recording)).or_else(|| recording.time_range_ns())
+    let of_jvm = || looked_range(recording).or_else(|| range_of_jvm(recording));
+    of_jvm().or_else(|| range_beside_messages(recording)).or_else(|| recording.time_range_ns())
+}
+
+/// Sources that are logs, which may cover days, or single looks whose time is mostly that of a file.
+const LOGS: [&str; 4] = ["gc_log", "gc_log_read_along", APP_LOG, "jcmd_output"];
+
+/// The source of messages of the application.
+const APP_LOG: &str = "app_log";
+
+/// The time of all but messages of the application, where there are any.
+fn range_beside_messages(recording: &Recording) -> Option<(i64, i64)> {
+    let messages = recording.strings.find(APP_LOG)?;
+    let counters = recording.counters.rows().filter(|row| row.source != messages).map(|row| row.time_ns);
+    let spans = recording.spans.rows().flat_map(|span| [span.time_ns, span.end_ns()]);
+    extent(counters.chain(spans))
 }
 
 /// Requests are looked at for as many times the length of the recording before and after it, and for five minutes at least: a second of
@@ -283,7 +298,7 @@ const REQUESTS_AROUND: i64 = 2;
 /// When somebody looked at the JVM while it ran: samples, and what else is neither read from a log nor a request. Spans alone
 /// are no look: nobody knows how long there were none.
 fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
-    let logs = ["gc_log", "gc_log_read_along"].map(|log| recording.strings.find(log));
+    let logs = LOGS.map(|log| recording.strings.find(log));
     let request = recording.strings.find(span::REQUEST);
     let counters = recording.counters.rows().filter(|row| !logs.contains(&Some(row.source))).map(|row| row.time_ns);
     let looks = extent(counters.chain(recording.samples.time_ns.iter().copied()))?;

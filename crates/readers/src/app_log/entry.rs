@@ -1,0 +1,372 @@
+//! From lines of a log to entries, whatever is around them. Knows no evidence.
+//!
+//! A line without a time belongs to the entry before it: of these only the names of exceptions are told.
+
+use memchr::memchr;
+
+use crate::app_log::export::Export;
+use crate::app_log::head::{self, Entry, Head, Level};
+use crate::app_log::json;
+use crate::app_log::stamp::{self, Clock, Stamp, Stamps};
+use crate::cursor::{Cursor, trim};
+use crate::lines;
+
+/// How many lines may be looked at to recognise a log.
+const LINES_TO_RECOGNISE: usize = 300;
+
+/// How many may come before its first entry: banners.
+const LINES_BEFORE: usize = 30;
+
+/// Longest name of a container, or of a host and its process.
+const WRITER_MAX_BYTES: usize = 128;
+
+/// What a line is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    Entry(Entry<'a>),
+    /// The class of an exception that belongs to the entry before.
+    Exception(&'a [u8]),
+    /// What else belongs to it, or to nothing.
+    Other,
+}
+
+/// Whether a file that begins with `head` is a log: of a program, or of a system.
+pub(super) fn is_log(head: &[u8]) -> bool {
+    let mut parser = Parser::default();
+    let (mut before, mut entries, mut sure) = (0, 0_usize, 0_usize);
+    for line in lines::of_head(head).filter(|line| !trim(line).is_empty()).take(LINES_TO_RECOGNISE) {
+        match parser.line(line) {
+            Line::Entry(entry) => {
+                entries += 1;
+                sure += usize::from(entry.head.level != Level::None || !entry.head.logger.is_empty());
+            }
+            _ if entries == 0 => before += 1,
+            _ => {}
+        }
+    }
+    let is_short = head.len() < crate::SNIFF_BYTES && entries == 1 && before == 0;
+    memchr(0, head).is_none() && before <= LINES_BEFORE && (sure >= 2 || is_short && sure == 1) && sure * 2 > entries
+}
+
+/// Reads line after line.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    stamps: Stamps,
+    /// The first of the two lines of `java.util.logging`: time and class.
+    begun: Option<(Stamp, Vec<u8>)>,
+    export: Export,
+    json: json::Fields,
+}
+
+impl Parser {
+    pub(super) fn line<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
+        if self.export.takes(line) {
+            return self.export.line(line).map_or(Line::Other, Line::Entry);
+        }
+        if line.first() == Some(&b'{') {
+            return self.of_json(line);
+        }
+        let line = without_container(line);
+        if let Some((stamp, logger)) = self.begin_jul(line) {
+            self.begun = Some((stamp, logger));
+            return Line::Other;
+        }
+        if let Some((level, message)) = of_jul(line).filter(|_| self.begun.is_some()) {
+            let Some((stamp, logger)) = &self.begun else { return Line::Other };
+            let head = Head { level, logger, message };
+            return Line::Entry(Entry { stamp: *stamp, head, exception: b"" });
+        }
+        match bare(line, &mut self.stamps) {
+            Some(entry) => Line::Entry(entry),
+            None => exception(line).map_or(Line::Other, Line::Exception),
+        }
+    }
+
+    /// `Nov 28, 2026 3:38:57 AM shop.Cart add`.
+    fn begin_jul(&self, line: &[u8]) -> Option<(Stamp, Vec<u8>)> {
+        let mut cursor = Cursor(line);
+        let stamp = stamp::of_jul(&mut cursor)?;
+        let class = trim(cursor.0).split(|byte| *byte == b' ').next().unwrap_or_default();
+        Some((stamp, class.to_vec()))
+    }
+
+    fn of_json<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
+        if !self.json.read(line) {
+            return Line::Other;
+        }
+        let Parser { stamps, json, .. } = self;
+        let stamp = json.stamp(stamps);
+        if !json.wrapped.is_empty() {
+            return wrapped(trim(json.wrapped.as_bytes()), stamp, stamps);
+        }
+        let Some(stamp) = stamp else { return Line::Other };
+        let head = Head { level: json.level, logger: json.logger.as_bytes(), message: trim(json.message.as_bytes()) };
+        Line::Entry(Entry { stamp, head, exception: exception(json.exception.as_bytes()).unwrap_or_default() })
+    }
+}
+
+/// What Docker has put a time beside: an entry if it has a time or a level itself.
+fn wrapped<'a>(line: &'a [u8], stamp: Option<Stamp>, stamps: &mut Stamps) -> Line<'a> {
+    if let Some(entry) = bare(line, stamps) {
+        let stamp = stamp.unwrap_or(entry.stamp);
+        return Line::Entry(Entry { stamp, ..entry });
+    }
+    let head = head::read(line, Level::None);
+    match stamp.filter(|_| head.level != Level::None) {
+        Some(stamp) => Line::Entry(Entry { stamp, head, exception: b"" }),
+        None => exception(line).map_or(Line::Other, Line::Exception),
+    }
+}
+
+/// `WARNING: no item`, the second line of `java.util.logging`.
+fn of_jul(line: &[u8]) -> Option<(Level, &[u8])> {
+    let end = memchr(b':', line.get(..12).unwrap_or(line))?;
+    Some((Level::of(&line[..end])?, trim(&line[end + 1..])))
+}
+
+/// What follows `app-1  | `, as `docker compose logs` puts it before each line.
+fn without_container(line: &[u8]) -> &[u8] {
+    let mut cursor = Cursor(line);
+    let name = cursor.run(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    let is_name = name.first().is_some_and(u8::is_ascii_alphabetic) && name.len() <= WRITER_MAX_BYTES;
+    cursor.spaces();
+    if is_name && cursor.eat(b"| ") { cursor.0 } else { line }
+}
+
+/// A line that begins with a time, perhaps behind its level.
+fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Entry<'a>> {
+    let mut cursor = Cursor(line);
+    let mut level = severity(&mut cursor).unwrap_or_default();
+    let mut stamp = bracketed(&mut cursor, stamps);
+    if stamp.is_none() {
+        level = leading_level(&mut cursor)?;
+        stamp = bracketed(&mut cursor, stamps);
+    }
+    let mut stamp = stamp?;
+    let is_of_container = stamp.clock == Clock::Exact && of_container(&mut cursor);
+    let writer = if is_of_container { &b""[..] } else { writer(&mut cursor, stamp).unwrap_or_default() };
+    // Another time behind it is what the program wrote itself.
+    let mut inner = cursor;
+    inner.spaces();
+    if let Some(own) = bracketed(&mut inner, stamps) {
+        if own.clock > stamp.clock {
+            stamp = own;
+        }
+        cursor = inner;
+    } else if stamp.clock == Clock::OfDay && !is_headed(cursor.0) {
+        return None;
+    }
+    let mut head = head::read(cursor.0, Level::None);
+    if head.level == Level::None {
+        head = head::read(cursor.0, level);
+    }
+    let logger = if head.logger.is_empty() { writer } else { head.logger };
+    Some(Entry { stamp, head: Head { logger, ..head }, exception: b"" })
+}
+
+/// Whether what follows a time of day is the head of an entry: such times stand in any text.
+fn is_headed(text: &[u8]) -> bool {
+    head::read(text, Level::None).level != Level::None
+}
+
+/// `<34>1 `, `<34>`.
+fn severity(cursor: &mut Cursor<'_>) -> Option<Level> {
+    let mut rest = *cursor;
+    rest.expect(b"<")?;
+    let priority = rest.integer().filter(|priority| *priority < 192)?;
+    rest.expect(b">")?;
+    rest.eat(b"1 ");
+    *cursor = rest;
+    Some(Level::of_severity(priority % 8))
+}
+
+/// `[2026-11-28 03:38:57,123]`, or without the brackets.
+fn bracketed(cursor: &mut Cursor<'_>, stamps: &mut Stamps) -> Option<Stamp> {
+    let mut rest = *cursor;
+    let is_open = rest.eat(b"[");
+    let stamp = stamps.read(&mut rest)?;
+    if is_open {
+        rest.expect(b"]")?;
+    }
+    let is_end = matches!(rest.peek(), None | Some(b' ' | b'\t' | b'[' | b'|' | b':' | b';'));
+    *cursor = rest;
+    is_end.then_some(stamp)
+}
+
+/// `INFO  [2026-11-28 03:38:57,123]`, `[WARN ] 2026-…`.
+fn leading_level(cursor: &mut Cursor<'_>) -> Option<Level> {
+    let mut rest = *cursor;
+    rest.eat(b"[");
+    let level = Level::of(rest.run(|byte| byte.is_ascii_alphabetic()))?;
+    rest.run(|byte| matches!(byte, b' ' | b']' | b':' | b'|'));
+    *cursor = rest;
+    Some(level)
+}
+
+/// `stdout F `, as Kubernetes writes behind its time.
+fn of_container(cursor: &mut Cursor<'_>) -> bool {
+    let mut rest = *cursor;
+    let is_stream = rest.eat(b" stdout ") || rest.eat(b" stderr ");
+    let is_of_container = is_stream && (rest.eat(b"F ") || rest.eat(b"P "));
+    if is_of_container {
+        *cursor = rest;
+    }
+    is_of_container
+}
+
+/// The process of `host java[4711]: `, as syslog and journald write it, or of `host java 4711 - - ` (RFC 5424).
+fn writer<'a>(cursor: &mut Cursor<'a>, stamp: Stamp) -> Option<&'a [u8]> {
+    let mut rest = *cursor;
+    let is_word = |byte: u8| !byte.is_ascii_whitespace();
+    rest.expect(b" ")?;
+    let host = rest.run(is_word);
+    rest.expect(b" ").filter(|()| Level::of(host).is_none() && !host.is_empty() && host.len() <= WRITER_MAX_BYTES)?;
+    let process = rest.run(is_word);
+    let name_length = process.iter().position(|byte| matches!(byte, b'[' | b':')).unwrap_or(process.len());
+    let name = Some(&process[..name_length]).filter(|name| !name.is_empty() && Level::of(name).is_none())?;
+    let is_marked = process.ends_with(b"]:") || stamp.clock == Clock::OfYear && process.ends_with(b":");
+    if !is_marked {
+        rest.expect(b" ").filter(|()| stamp.clock == Clock::Exact)?;
+        let number = rest.run(is_word);
+        rest.expect(b" ")
+            .filter(|()| !number.is_empty() && (number == b"-" || number.iter().all(u8::is_ascii_digit)))?;
+        rest.run(is_word);
+        rest.expect(b" -").or_else(|| rest.expect(b" ["))?;
+    }
+    *cursor = rest;
+    (name.len() <= WRITER_MAX_BYTES).then_some(name)
+}
+
+/// The class of the exception that a line begins with: `Caused by: java.net.SocketTimeoutException: Read timed out`.
+pub(super) fn exception(line: &[u8]) -> Option<&[u8]> {
+    let mut cursor = Cursor(line);
+    cursor.eat(b"Caused by: ");
+    if cursor.eat(b"Exception in thread \"") {
+        cursor.until(b'"')?;
+        cursor.spaces();
+    }
+    let class = cursor.run(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$'));
+    let is_end = matches!(cursor.peek(), None | Some(b':' | b'\n' | b'\r'));
+    let ends = [&b"Exception"[..], b"Error", b"Throwable"].iter().any(|end| class.ends_with(end));
+    (is_end && ends && class.contains(&b'.')).then_some(class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NS: i64 = 1_795_837_137_123_000_000;
+
+    fn entries(text: &str) -> Vec<(i64, Clock, &'static str, String, String)> {
+        let mut parser = Parser::default();
+        let mut found = Vec::new();
+        for line in text.lines() {
+            if let Line::Entry(entry) = parser.line(line.as_bytes()) {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let Head { level, logger, message } = entry.head;
+                found.push((entry.stamp.ns, entry.stamp.clock, level.word(), text(logger), text(message)));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn entries_of_all_forms() {
+        for (text, clock, level, logger, message) in [
+            ("2026-11-28 03:38:57,123 [main] INFO  c.e.App - Started", Clock::Local, "INFO", "c.e.App", "Started"),
+            ("2026-11-28T03:38:57.123Z  WARN 1 --- [x] c.e.App : a", Clock::Exact, "WARN", "c.e.App", "a"),
+            ("INFO  [2026-11-28 03:38:57,123] c.e.App: Started", Clock::Local, "INFO", "c.e.App", "Started"),
+            ("[2026-11-28T03:38:57,123][WARN ][o.e.n.Node] [n1] a", Clock::Local, "WARN", "o.e.n.Node", "a"),
+            (
+                "2026-11-28T03:38:57.123Z stdout F 04:38:57.120 [main] WARN a.b.C - x",
+                Clock::Exact,
+                "WARN",
+                "a.b.C",
+                "x",
+            ),
+            ("2026-11-28T03:38:57.123+00:00 host java[12]: WARN x", Clock::Exact, "WARN", "java", "x"),
+            (
+                "<28>1 2026-11-28T03:38:57.123Z host shop 12 - - pool is empty",
+                Clock::Exact,
+                "WARN",
+                "shop",
+                "pool is empty",
+            ),
+            ("1795837137.123000 host java[12]: x", Clock::Exact, "", "java", "x"),
+            ("web-1  | 2026-11-28T03:38:57.123Z ERROR x", Clock::Exact, "ERROR", "", "x"),
+            ("28-Nov-2026 03:38:57.123 SEVERE [main] a.b.C.d no", Clock::Local, "ERROR", "a.b.C.d", "no"),
+            (
+                r#"{"@timestamp":"2026-11-28T03:38:57.123Z","log.level":"WARN","log.logger":"a.B","message":"x\ty"}"#,
+                Clock::Exact,
+                "WARN",
+                "a.B",
+                "x\ty",
+            ),
+            (
+                r#"{"instant":{"epochSecond":1795837137,"nanoOfSecond":123000000},"level":"ERROR","loggerName":"a.B","message":"x"}"#,
+                Clock::Exact,
+                "ERROR",
+                "a.B",
+                "x",
+            ),
+            (
+                r#"{"__REALTIME_TIMESTAMP":"1795837137123000","PRIORITY":"4","SYSLOG_IDENTIFIER":"java","MESSAGE":"x"}"#,
+                Clock::Exact,
+                "WARN",
+                "java",
+                "x",
+            ),
+            (
+                r#"{"log":"2026-11-28 04:38:57,123 WARN a.b.C - x\n","stream":"stdout","time":"2026-11-28T03:38:57.123Z"}"#,
+                Clock::Exact,
+                "WARN",
+                "a.b.C",
+                "x",
+            ),
+        ] {
+            assert_eq!(entries(text), [(NS, clock, level, logger.to_owned(), message.to_owned())], "{text}");
+        }
+        let jul = "Nov 28, 2026 3:38:57 AM shop.Cart add\nWARNING: no item\nsecond line";
+        assert_eq!(
+            entries(jul).iter().map(|entry| (entry.2, entry.3.as_str(), entry.4.as_str())).collect::<Vec<_>>(),
+            [("WARN", "shop.Cart", "no item")]
+        );
+        let export = "__REALTIME_TIMESTAMP=1795837137123000\nPRIORITY=3\nSYSLOG_IDENTIFIER=java\nMESSAGE=x\n\n__REALTIME_TIMESTAMP=1\nMESSAGE=y\n\n";
+        assert_eq!(entries(export)[0], (NS, Clock::Exact, "ERROR", "java".to_owned(), "x".to_owned()));
+    }
+
+    #[test]
+    fn what_is_a_log() {
+        let line = "2026-11-28 03:38:57,123 [main] INFO  c.e.App - Started\n";
+        for (head, expected) in [
+            (line.to_owned(), true),
+            (format!("  .   ____\n :: Spring ::\n{}", line.repeat(3)), true),
+            (format!("{line}java.lang.IllegalStateException: x\n\tat a.B.c(B.java:1)\n{line}"), true),
+            ("Nov 28 03:38:57 host java[1]: x\n".repeat(2), true),
+            ("# Notes\n2026-11-28 we went there\n2026-11-29 03:00:00 and back\n".to_owned(), false),
+            ("12:00:01 is noon\n".repeat(9), false),
+            ("text\n".repeat(100) + line, false),
+            (format!("{line}\0{line}"), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_log(head.as_bytes()), expected, "{head}");
+        }
+    }
+
+    #[test]
+    fn exceptions() {
+        for (line, expected) in [
+            ("java.net.SocketTimeoutException: Read timed out", Some("java.net.SocketTimeoutException")),
+            ("Caused by: a.b.C$DError", Some("a.b.C$DError")),
+            (
+                "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space",
+                Some("java.lang.OutOfMemoryError"),
+            ),
+            ("\tat a.b.C.d(C.java:1)", None),
+            ("Error: x", None),
+            ("", None),
+        ] {
+            assert_eq!(exception(line.as_bytes()).map(String::from_utf8_lossy).as_deref(), expected, "{line}");
+        }
+    }
+}

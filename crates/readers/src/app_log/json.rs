@@ -1,0 +1,175 @@
+//! Lines that are JSON objects: what log4j, logback, Docker and journald write. Knows no evidence.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+use crate::app_log::head::Level;
+use crate::app_log::stamp::{Stamp, Stamps};
+use crate::cursor::Cursor;
+
+/// The fields of a line that are read, in buffers that are used again.
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    time: String,
+    pub(super) level: Level,
+    pub(super) logger: String,
+    pub(super) message: String,
+    pub(super) exception: String,
+    /// A line that Docker has put into an object.
+    pub(super) wrapped: String,
+}
+
+impl Fields {
+    /// Reads a line; false if it is no object.
+    pub(super) fn read(&mut self, line: &[u8]) -> bool {
+        for text in [&mut self.time, &mut self.logger, &mut self.message, &mut self.exception, &mut self.wrapped] {
+            text.clear();
+        }
+        self.level = Level::None;
+        serde_json::Deserializer::from_slice(line).deserialize_map(self).is_ok()
+    }
+
+    /// When it was written. Numbers are seconds, or parts of these, since the epoch.
+    pub(super) fn stamp(&self, stamps: &mut Stamps) -> Option<Stamp> {
+        let mut cursor = Cursor(self.time.as_bytes());
+        if let Some(stamp) = stamps.read(&mut cursor) {
+            return Some(stamp);
+        }
+        let is_number = self.time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let whole = self.time.split('.').next().unwrap_or_default().len();
+        let scale = match whole {
+            9..=10 => 9,
+            12..=13 => 6,
+            15..=16 => 3,
+            18..=19 => 0,
+            _ => return None,
+        };
+        Cursor(self.time.as_bytes()).fixed(scale).filter(|_| is_number).map(Stamp::exact)
+    }
+
+    fn take(&mut self, key: &str, value: Value) {
+        match (key, value) {
+            ("@timestamp" | "timestamp" | "time" | "ts" | "timeMillis" | "__REALTIME_TIMESTAMP", value) => {
+                self.time = text(value);
+            }
+            ("instant", Value::Object(instant)) => {
+                let part = |name: &str| instant.get(name).and_then(Value::as_u64).unwrap_or(0);
+                self.time = format!("{}.{:09}", part("epochSecond"), part("nanoOfSecond"));
+            }
+            ("level" | "severity" | "log.level" | "levelname", value) => {
+                self.level = Level::of(text(value).as_bytes()).unwrap_or_default();
+            }
+            ("PRIORITY", value) => self.level = text(value).parse().map_or(Level::None, Level::of_severity),
+            ("logger_name" | "logger" | "loggerName" | "log.logger" | "SYSLOG_IDENTIFIER", value) => {
+                self.logger = text(value);
+            }
+            ("message" | "msg" | "MESSAGE", value) => self.message = text(value),
+            ("stack_trace" | "exception" | "throwable" | "thrown" | "error.type" | "exc_info", value) => {
+                self.exception = exception(value);
+            }
+            ("log", Value::String(line)) => self.wrapped = line,
+            ("log", Value::Object(log)) => {
+                log.into_iter().for_each(|(name, value)| self.take(&format!("log.{name}"), value));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Its stack, or its class alone.
+fn exception(value: Value) -> String {
+    match value {
+        Value::Object(mut thrown) => ["name", "exceptionClass", "class", "type"]
+            .iter()
+            .find_map(|key| thrown.remove(*key))
+            .map_or_else(String::new, text),
+        value => text(value),
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Fields {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Key(key)) = map.next_key()? {
+            match key {
+                Some(key) => {
+                    let value = map.next_value()?;
+                    self.take(key, value);
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keys that [`Fields::take`] knows: values of others are skipped without looking at them.
+const KEYS: &[&str] = &[
+    "@timestamp",
+    "timestamp",
+    "time",
+    "ts",
+    "timeMillis",
+    "__REALTIME_TIMESTAMP",
+    "instant",
+    "level",
+    "severity",
+    "log.level",
+    "levelname",
+    "PRIORITY",
+    "logger_name",
+    "logger",
+    "loggerName",
+    "log.logger",
+    "SYSLOG_IDENTIFIER",
+    "message",
+    "msg",
+    "MESSAGE",
+    "stack_trace",
+    "exception",
+    "throwable",
+    "thrown",
+    "error.type",
+    "exc_info",
+    "log",
+];
+
+/// One of [`KEYS`], or another.
+struct Key(Option<&'static str>);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a key")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Key, E> {
+        Ok(Key(KEYS.iter().copied().find(|key| *key == text)))
+    }
+}
