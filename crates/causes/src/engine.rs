@@ -12,7 +12,9 @@ use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
 use crate::unexplained::{self, NEGLIGIBLE_SHARE};
-use crate::{catalog, changes, coverage, elsewhere, format, gaps, headline, look, remainder, rhythm, summary};
+use crate::{
+    catalog, changes, coverage, elsewhere, format, gaps, headline, look, messages, remainder, rhythm, summary,
+};
 
 /// A cause that explains less of the lost time than this is not worth acting on.
 const MINOR_SHARE: f64 = 0.10;
@@ -126,6 +128,7 @@ impl Answer {
             unexplained: unexplained::of(&comparison, &self.left, rest, self.lost_ns),
             requests: summary::ports(&comparison),
             changed,
+            messages: messages::that_differ(analysis),
             causes,
             losses,
         }

@@ -33,8 +33,31 @@ pub struct Explanation {
     pub requests: Vec<PortSummary>,
     /// What changed within the recording, the largest change first; there where nothing can be called slow, and where no cause of the slowness is named.
     pub changed: Vec<Change>,
+    /// Kinds of messages in logs that came more or less often in the slow time, the clearest difference first. They are by-products: none is a cause.
+    pub messages: Vec<MessageKind>,
     /// What is missing from the recording.
     pub losses: Vec<LossNote>,
+}
+
+/// A kind of message in logs of the application, slow time against baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MessageKind {
+    /// Level, logger, and what its messages have in common.
+    pub says: String,
+    /// How many came per second in the slow time.
+    pub slow_per_s: f64,
+    /// How many came per second in the baseline.
+    pub baseline_per_s: f64,
+    /// Odds of a message to be of this kind in the slow time, by those in the baseline.
+    pub odds_ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub odds_low: f64,
+    /// Upper end of it.
+    pub odds_high: f64,
+    /// How likely so large a difference is by chance (a permutation test); none where there are too few messages to tell.
+    pub chance: Option<f64>,
+    /// Whether it differs: of all kinds of which this is said, 5 % may differ by chance (Benjamini and Hochberg).
+    pub differs: bool,
 }
 
 /// What a person reads first.

@@ -30,6 +30,7 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
         rhythm: None,
         requests: Vec::new(),
         changed: Vec::new(),
+        messages: Vec::new(),
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
         figures: Vec::new(),
         causes: causes.collect(),

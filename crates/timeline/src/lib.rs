@@ -15,6 +15,7 @@ mod idle;
 mod intervals;
 mod looks;
 mod median;
+pub mod messages;
 mod partition;
 mod quota;
 mod read_times;

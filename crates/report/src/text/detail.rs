@@ -20,6 +20,8 @@ pub(super) struct Detail<'o> {
     pub(super) looked_at: usize,
     pub(super) changes: usize,
     pub(super) ports: usize,
+    /// Kinds of messages in logs.
+    pub(super) messages: usize,
     pub(super) causes: usize,
     /// Of the cause that cost most.
     pub(super) first: OfCause,
@@ -64,6 +66,7 @@ impl<'o> Detail<'o> {
             looked_at: 8,
             changes: 3,
             ports: 2,
+            messages: 2,
             first: OfCause::MUCH,
             others: OfCause::MUCH,
             stacks: 3,
@@ -73,10 +76,11 @@ impl<'o> Detail<'o> {
         };
         let less = Detail { others: OfCause::LESS, stacks: 2, losses: 3, ..much };
         let little =
-            Detail { intervals: 2, ports: 1, causes: 4, others: OfCause::LITTLE, stacks: 1, losses: 2, ..less };
+            Detail { intervals: 2, ports: 1, messages: 1, causes: 4, others: OfCause::LITTLE, stacks: 1, losses: 2, ..less };
         let least = Detail {
             intervals: 1,
             changes: 1,
+            messages: 0,
             causes: 3,
             first: OfCause::LESS,
             others: OfCause::SENTENCE,
@@ -97,6 +101,7 @@ impl<'o> Detail<'o> {
             looked_at: ALL,
             changes: ALL,
             ports: ALL,
+            messages: ALL,
             causes: ALL,
             first: OfCause::ALL,
             others: OfCause::ALL,

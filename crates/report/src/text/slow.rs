@@ -23,6 +23,24 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
     if !explanation.baseline.says.is_empty() {
         sheet.paragraph(2, Tone::Faint, &format!("compared with {}", explanation.baseline.says));
     }
+    write_messages(sheet, explanation, detail.messages);
+}
+
+/// What a program logs in slow time mostly followed from it.
+fn write_messages(sheet: &mut Sheet, explanation: &Explanation, shown: usize) {
+    for kind in explanation.messages.iter().take(shown) {
+        let says = format!(
+            "{} messages in the log, {}, {} otherwise (may be a by-product): {}",
+            if kind.odds_ratio > 1.0 { "more" } else { "fewer" },
+            units::amount(kind.slow_per_s, "1/s"),
+            units::amount(kind.baseline_per_s, "1/s"),
+            kind.says
+        );
+        sheet.paragraph(2, Tone::Plain, &says);
+    }
+    if explanation.messages.len() > shown {
+        sheet.line(2, [piece(Tone::Faint, "more kinds of messages that differ: fathom logs")]);
+    }
 }
 
 /// For example `slow 30 s of 50 s`.

@@ -28,6 +28,7 @@ pub(crate) fn healthy() -> Explanation {
         headline: Headline { kind: HeadlineKind::NothingSlow, says: "nothing was slow".into(), but: vec![] },
         requests: vec![],
         changed: vec![],
+        messages: vec![],
         slow: vec![],
         rhythm: None,
         baseline: Baseline {

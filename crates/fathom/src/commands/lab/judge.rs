@@ -231,6 +231,7 @@ mod tests {
             headline: Headline { kind: HeadlineKind::NothingSlow, says: String::new(), but: Vec::new() },
             requests: Vec::new(),
             changed: Vec::new(),
+            messages: Vec::new(),
             slow: slow.then_some(interval).into_iter().collect(),
             rhythm: None,
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },
