@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, mcp, minutes, open, probe,
-    ps, record, report, routing, runs, watch,
+    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, logs, mcp, minutes, open,
+    probe, ps, record, report, routing, runs, watch,
 };
 use crate::terminal::Color;
 
@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Trigger(watch::TriggerArgs),
     Compare(compare::Args),
     Runs(runs::Args),
+    Logs(logs::Args),
     Causes(causes::Args),
     Lab(lab::Args),
     Import(import::Args),

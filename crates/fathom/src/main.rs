@@ -50,6 +50,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Import(args) => commands::import::run(args, terminal)?,
         Command::Export(args) => commands::export::run(args, terminal)?,
         Command::Blk(args) => commands::blk::run(args)?,
+        Command::Logs(args) => commands::logs::run(args, terminal)?,
         Command::Explain(args) => commands::explain::run(args, terminal)?,
         Command::Compare(args) => commands::compare::run(args, terminal)?,
         Command::Runs(args) => commands::runs::run(args, terminal)?,
