@@ -20,6 +20,7 @@ mod unread;
 
 pub use error::LoadError;
 pub use input::Input;
+pub use latency::arrivals::{Arrivals, Arrived, arrivals, as_request};
 
 use std::path::{Path, PathBuf};
 

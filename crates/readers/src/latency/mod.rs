@@ -5,9 +5,11 @@
 //! nginx's time (recognised by its decimal seconds at the end of the line) as the end. A pattern
 //! says it by the name of its group, `time` or `end_time`, and so overrides any of this.
 
+pub(crate) mod arrivals;
 mod load;
 mod parse;
 mod parse_access;
+mod parse_arrivals;
 mod parse_csv;
 mod parse_pattern;
 mod parse_request;

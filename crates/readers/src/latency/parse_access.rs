@@ -7,7 +7,7 @@
 use memchr::{memchr, memrchr};
 
 use crate::cursor::{Cursor, trim};
-use crate::latency::parse_request::{Request, TimeIs, Unit, duration_ns, request};
+use crate::latency::parse_request::{Arrival, Request, TimeIs, Unit, duration_ns, request};
 use crate::time::{IsoTimes, clf_time_ns};
 
 /// Reads lines of an access log.
@@ -21,14 +21,10 @@ pub(super) struct AccessLog {
 impl AccessLog {
     /// `host - user [20/Nov/2026:06:30:00 +0000] "GET /path HTTP/1.1" 200 123 … 4567`
     pub(super) fn request<'a>(&mut self, line: &'a [u8]) -> Option<Request<'a>> {
-        let mut cursor = Cursor(line);
-        cursor.until(b'[')?;
-        let time_ns = self.time_ns(cursor.until(b']')?)?;
-        cursor.expect(b" \"")?;
-        let asked = quoted(&mut cursor)?;
+        let (time_ns, asked, rest) = self.head(line)?;
         let last = taken(trim(&line[memrchr(b' ', trim(line))?..]));
         // Status and size stand before it; a log without the time taken ends with one of them.
-        let fields = cursor.0.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+        let fields = rest.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
         (fields.count() >= 3 && last.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(())?;
         let is_seconds = memchr(b'.', last).is_some();
         let (unit, time_is) = if is_seconds { (Unit::Second, TimeIs::End) } else { (Unit::Microsecond, TimeIs::Start) };
@@ -39,12 +35,30 @@ impl AccessLog {
 
     /// Whether a line is of an access log that does not say how long the request took.
     pub(super) fn lacks_latency(&mut self, line: &[u8]) -> bool {
+        self.answered(line).is_some() && self.request(line).is_none()
+    }
+
+    /// What arrived when, whether or not the line says how long it took.
+    pub(super) fn arrival<'a>(&mut self, line: &'a [u8]) -> Option<Arrival<'a>> {
+        let (time_ns, asked) = self.answered(line)?;
+        let before_ns = self.request(line).map_or(0, |request| time_ns - request.start_ns);
+        Some(Arrival { time_ns, before_ns, asked })
+    }
+
+    /// Time and request of a line that has a status behind them.
+    fn answered<'a>(&mut self, line: &'a [u8]) -> Option<(i64, &'a [u8])> {
+        let (time_ns, asked, rest) = self.head(line)?;
+        rest.trim_ascii_start().first().is_some_and(u8::is_ascii_digit).then_some((time_ns, asked))
+    }
+
+    /// Time and request, and what stands behind them.
+    fn head<'a>(&mut self, line: &'a [u8]) -> Option<(i64, &'a [u8], &'a [u8])> {
         let mut cursor = Cursor(line);
-        let Some(_) = cursor.until(b'[') else { return false };
-        let has_time = cursor.until(b']').and_then(|time| self.time_ns(time)).is_some();
-        let mut asked = || cursor.expect(b" \"").and_then(|()| quoted(&mut cursor));
-        let has_status = asked().is_some() && cursor.0.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
-        has_time && has_status && self.request(line).is_none()
+        cursor.until(b'[')?;
+        let time_ns = self.time_ns(cursor.until(b']')?)?;
+        cursor.expect(b" \"")?;
+        let asked = quoted(&mut cursor)?;
+        Some((time_ns, asked, cursor.0))
     }
 
     fn time_ns(&mut self, text: &[u8]) -> Option<i64> {

@@ -7,10 +7,10 @@ use crate::latency::parse_request::{Request, TimeIs, Unit, duration_ns, request,
 use crate::time::IsoTimes;
 
 /// Longest heading and most columns that are looked at.
-const MAX_HEADING_BYTES: usize = 8 * 1024;
-const MAX_COLUMNS: usize = 256;
+pub(super) const MAX_HEADING_BYTES: usize = 8 * 1024;
+pub(super) const MAX_COLUMNS: usize = 256;
 
-const START_NAMES: &[&str] = &[
+pub(super) const START_NAMES: &[&str] = &[
     "time",
     "timestamp",
     "ts",
@@ -29,7 +29,8 @@ const END_NAMES: &[&str] =
     &["end", "endtime", "ended", "endedat", "finish", "finished", "finishedat", "completed", "completedat"];
 const LATENCY_NAMES: &[&str] =
     &["latency", "duration", "elapsed", "responsetime", "requesttime", "servicetime", "took", "rt", "elapsedtime"];
-const KIND_NAMES: &[&str] = &["label", "name", "operation", "op", "endpoint", "request", "path", "uri", "url", "kind"];
+pub(super) const KIND_NAMES: &[&str] =
+    &["label", "name", "operation", "op", "endpoint", "request", "path", "uri", "url", "kind"];
 
 /// What the heading says.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ impl Columns {
 }
 
 /// The fields of a line, without quotes and blanks around them.
-fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
+pub(super) fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
         let text = rest?;
@@ -101,7 +102,7 @@ fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
 }
 
 /// `latency` and ms for `latency_ms`, `Latency (ms)`, `latencyMs` and `latency[ms]`.
-fn name_and_unit(field: &[u8]) -> (String, Option<Unit>) {
+pub(super) fn name_and_unit(field: &[u8]) -> (String, Option<Unit>) {
     const UNITS: &[(&str, Unit)] = &[
         ("milliseconds", Unit::Millisecond),
         ("microseconds", Unit::Microsecond),

@@ -20,6 +20,17 @@ pub(super) struct Request<'a> {
     pub(super) name: &'a [u8],
 }
 
+/// What a line of an access log says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Arrival<'a> {
+    /// The time that stands in the line.
+    pub(super) time_ns: i64,
+    /// How long before it the request began.
+    pub(super) before_ns: i64,
+    /// `GET /path?query HTTP/1.1`
+    pub(super) asked: &'a [u8],
+}
+
 /// A number's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
