@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet experiments fleet-spark real-labs deps deps-demo deps-dist dist image bare notebook site clean
+.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet load experiments fleet-spark real-labs deps deps-demo deps-dist dist image bare notebook site clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -22,6 +22,9 @@ build: deps-demo page ## leaves target/release/fathom
 
 test: deps ## everything that must hold, quick failures first
 	.ci/test
+
+load: ## target/release/fathom-load-engine, which `fathom load` sends requests with; needs Go
+	cd load && go build -trimpath -o "$(abspath $(TARGET))/release/fathom-load-engine" .
 
 fmt: ## formats every Rust file, also those that build scripts include, and the page
 	git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2024
