@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, logs, mcp, minutes, open,
+    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, load, logs, mcp, minutes, open,
     probe, ps, record, report, routing, runs, watch,
 };
 use crate::terminal::Color;
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Logs(logs::Args),
     Causes(causes::Args),
     Lab(lab::Args),
+    Load(load::Args),
     Import(import::Args),
     Export(export::Args),
     Minutes(minutes::Args),
@@ -72,8 +73,11 @@ Examples:
   fathom mcp recordings/                     an MCP server for AI assistants
   fathom causes code_cache_churn             mechanism, evidence and remedies of a cause
   fathom lab run code_cache_churn --both     reproduce it on this machine, sick and fixed
+  fathom load --from access.log --to http://test:8080
+                                             production's requests, sent to a test server
   fathom routing keys.txt --first 'java-hash mod 8' --second 'java-hash mod 4'
                                              where a dead node's keys go
 
-Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage, 3 compare found what --fail-if or --require names.
+Exit codes: 0 done, 1 the input or the machine refused, 2 bad usage, 3 compare found what --fail-if or --require names,
+4 INCONCLUSIVE: the machine was too busy for a lab or a load.
 Commands that have --json print JSON with it, described in docs/json.md.";

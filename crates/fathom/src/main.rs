@@ -65,6 +65,7 @@ fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {
         Command::Record(args) => commands::record::run(args, terminal)?,
         Command::Doctor(args) => commands::doctor::run(args, terminal)?,
         Command::Lab(args) => commands::lab::run(args, terminal)?,
+        Command::Load(args) => commands::load::run(args, terminal)?,
         Command::Probe(args) => commands::probe::run(args, terminal)?,
         Command::Watch(args) => commands::watch::run(args)?,
         Command::Trigger(args) => commands::watch::trigger(args)?,

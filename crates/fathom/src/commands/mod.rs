@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod import;
 pub(crate) mod lab;
+pub(crate) mod load;
 pub(crate) mod logs;
 mod manners;
 pub(crate) mod mcp;

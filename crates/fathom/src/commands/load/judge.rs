@@ -1,0 +1,113 @@
+//! Whether the generator can be ruled out: what it measured is only worth something if it was not late itself.
+
+use super::engine::{Engine, Sent};
+use super::numbers::quantile;
+
+/// Requests are sent as late as this at most, at the 99th percentile; and the engine's threads wait as long as this for a CPU
+/// for each request, which would lengthen what they measure at the other end, too.
+pub(super) const LATE_NS: i64 = 1_000_000;
+
+/// From here on the engine's own need of CPU decides how fast it sends.
+const CPU_FULL: f64 = 0.9;
+
+/// What the system says when the generator's own limits are reached.
+const OWN_ERRORS: [&str; 3] = ["too many open files", "cannot assign requested address", "no buffer space available"];
+
+/// Why the run says nothing about the server; empty if it does.
+pub(super) fn reasons(sent: &[Sent], engine: &Engine) -> Vec<String> {
+    [late(sent), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// How late requests were sent, sorted.
+pub(super) fn lags_ns(sent: &[Sent]) -> Vec<i64> {
+    let mut lags: Vec<i64> = sent.iter().map(|one| one.sent_ns - one.due_ns).collect();
+    lags.sort_unstable();
+    lags
+}
+
+fn late(sent: &[Sent]) -> Option<String> {
+    let p99 = quantile(&lags_ns(sent), 0.99);
+    (p99 > LATE_NS).then(|| format!("requests were sent up to {} late (p99), more than {}", ms(p99), ms(LATE_NS)))
+}
+
+fn busy(engine: &Engine) -> Option<String> {
+    (engine.under_way >= engine.workers)
+        .then(|| format!("all {} workers were busy at once: give more with --workers, or a lower rate", engine.workers))
+}
+
+fn own_cpu(engine: &Engine) -> Option<String> {
+    let ratio = cpu_ratio(engine)? / f64::from(engine.cpus.max(1));
+    (ratio > CPU_FULL).then(|| format!("the generator used {:.0} % of the CPUs that it may use", 100.0 * ratio))
+}
+
+/// How many CPUs the engine used on average.
+pub(super) fn cpu_ratio(engine: &Engine) -> Option<f64> {
+    engine.schedule.as_ref().map(|schedule| schedule.run_ns as f64 / engine.elapsed_ns.max(1) as f64)
+}
+
+fn run_queue(sent: &[Sent], engine: &Engine) -> Option<String> {
+    let each = run_queue_ns(sent, engine)?;
+    (each > LATE_NS).then(|| {
+        format!("the generator's threads waited {} for a CPU for each request, more than {}", ms(each), ms(LATE_NS))
+    })
+}
+
+/// How long its threads waited for a CPU, for each request.
+pub(super) fn run_queue_ns(sent: &[Sent], engine: &Engine) -> Option<i64> {
+    engine.schedule.as_ref().map(|schedule| schedule.run_queue_ns / sent.len().max(1) as i64)
+}
+
+fn own_errors(sent: &[Sent]) -> Option<String> {
+    OWN_ERRORS.iter().find_map(|says| {
+        let count = sent.iter().filter(|one| one.error.contains(says)).count();
+        (count > 0).then(|| format!("{count} requests could not be sent from here: {says}"))
+    })
+}
+
+pub(super) fn ms(ns: i64) -> String {
+    format!("{:.3} ms", ns as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::Schedule;
+    use super::*;
+
+    fn sent(lag_ns: i64) -> Vec<Sent> {
+        let one = |lag_ns| Sent { sent_ns: lag_ns, ended_ns: lag_ns + 5_000_000, status: 200, ..Sent::default() };
+        (0..100).map(|number| one(if number < 97 { 50_000 } else { lag_ns })).collect()
+    }
+
+    fn engine(run_ns: i64, run_queue_ns: i64) -> Engine {
+        let schedule = Some(Schedule { run_ns, run_queue_ns });
+        Engine { elapsed_ns: 1_000_000_000, cpus: 2, under_way: 3, workers: 10, schedule, ..Engine::default() }
+    }
+
+    #[test]
+    fn a_generator_that_kept_up_is_ruled_out() {
+        assert_eq!(reasons(&sent(900_000), &engine(1_000_000_000, 50_000_000)), [""; 0]);
+        let unknown = Engine { schedule: None, ..engine(0, 0) };
+        assert_eq!(reasons(&sent(900_000), &unknown), [""; 0]);
+    }
+
+    #[test]
+    fn each_limit_is_a_reason() {
+        let good = engine(0, 0);
+        let all_busy = Engine { under_way: 10, ..engine(0, 0) };
+        let mut refused = sent(0);
+        refused[7].error = "dial tcp: socket: too many open files".to_owned();
+        for (sent, engine, says) in [
+            (sent(2_000_000), &good, "2.000 ms late (p99)"),
+            (sent(0), &all_busy, "all 10 workers"),
+            (sent(0), &engine(1_900_000_000, 0), "95 % of the CPUs"),
+            (sent(0), &engine(0, 150_000_000), "waited 1.500 ms for a CPU"),
+            (refused, &good, "1 requests could not be sent from here: too many open files"),
+        ] {
+            let found = reasons(&sent, engine);
+            assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
+        }
+    }
+}
