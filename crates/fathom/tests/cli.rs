@@ -263,6 +263,7 @@ fn every_field_of_the_other_commands_is_described() {
         vec!["import", "one.fathom", "-o", "copy.fathom", "--json"],
         [ROUTING, &["--json"]].concat(),
         vec!["probe", "barrier", "--json"],
+        vec!["probe", "touch", "--json"],
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
@@ -433,6 +434,7 @@ fn help_teaches() {
         vec!["lab", "run", "--help"],
         vec!["routing", "--help"],
         vec!["probe", "barrier", "--help"],
+        vec!["probe", "touch", "--help"],
     ] {
         let output = fathom(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");

@@ -24,6 +24,7 @@ pub mod routing;
 mod sheet;
 mod text;
 mod ticket;
+pub mod touched;
 pub mod units;
 
 pub use compared::{comparison, comparison_as_markdown};

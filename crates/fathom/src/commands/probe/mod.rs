@@ -1,14 +1,17 @@
-//! `fathom probe`: what single instructions cost on this machine.
+//! `fathom probe`: what a mechanism costs on this machine.
 
 mod fence;
+mod touch;
 
 use std::fs;
 
 use anyhow::Result;
 use clap::Subcommand;
 use fathom_causes::measure::aarch64::{Midr, register};
-use fathom_report::json;
-use fathom_report::probed::{Probed, text};
+use fathom_report::probed::{self, Probed};
+use fathom_report::touched::{self, Touched};
+use fathom_report::{TextOptions, json};
+use serde::Serialize;
 
 use super::Answer;
 use crate::terminal::Terminal;
@@ -23,6 +26,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum What {
     Barrier(BarrierArgs),
+    Touch(TouchArgs),
 }
 
 /// The price of an entry barrier of compiled code: what threads pay after a collection has armed them
@@ -35,6 +39,16 @@ struct BarrierArgs {
     json: bool,
 }
 
+/// The first touch of memory: CPU time and page faults, by each way in which JDKs touch the heap before its use
+/// (see fathom causes read_then_write_faults)
+#[derive(Debug, clap::Args)]
+#[command(after_help = TOUCH_EXAMPLES)]
+struct TouchArgs {
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   fathom probe barrier          takes less than a second; run it where the service runs, also in its container
@@ -42,16 +56,29 @@ Examples:
 On x86-64 it measures cpuid, or serialize where the CPU has it; on arm64 the invalidation of a line of the
 instruction cache.";
 
+const TOUCH_EXAMPLES: &str = "\
+Examples:
+  fathom probe touch            takes a few seconds and 34 MiB; run it where the service runs
+
+It tells what -XX:+AlwaysPreTouch, and the first use of a new heap, cost on this kernel with small and with huge pages.";
+
 /// Where Linux shows the identification of the first core of arm64.
 const MIDR: &str = "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
-    let What::Barrier(BarrierArgs { json }) = &args.what;
-    let probed = Probed::new(&fence::fences(), processor());
-    Ok(Answer::done(match json {
-        true => json::pretty(&probed),
-        false => text(&probed, &terminal.text(false)),
+    let options = terminal.text(false);
+    Ok(Answer::done(match &args.what {
+        What::Barrier(BarrierArgs { json }) => {
+            told(*json, &Probed::new(&fence::fences(), processor()), probed::text, &options)
+        }
+        What::Touch(TouchArgs { json }) => {
+            told(*json, &Touched::new(touch::BYTES as u64, touch::ROUNDS, touch::ways()), touched::text, &options)
+        }
     }))
+}
+
+fn told<T: Serialize>(json: bool, answer: &T, text: fn(&T, &TextOptions) -> String, options: &TextOptions) -> String {
+    if json { json::pretty(answer) } else { text(answer, options) }
 }
 
 /// Which arm64 core this is, and whether each flush traps there.
