@@ -33,7 +33,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
     for (index, (cause, percent)) in named.iter().zip(&percents).take(detail.causes).enumerate() {
         sheet.blank();
         let of_cause = if index == 0 { detail.first } else { detail.others };
-        write_cause(sheet, (cause, *percent), of_cause, detail);
+        write_cause(sheet, (*cause, *percent), of_cause, detail);
     }
     let hidden = named.iter().zip(&percents).skip(detail.causes);
     if let Some(more) = named.len().checked_sub(detail.causes).filter(|more| *more > 0) {

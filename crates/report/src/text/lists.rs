@@ -62,8 +62,8 @@ fn when(explanation: &Explanation, causes: &[&CauseVerdict], detail: &Detail<'_>
     let Some(During { from_ns, to_ns }) = causes.first().and_then(|cause| cause.during) else { return String::new() };
     let [from, to] = [from_ns, to_ns].map(|time_ns| units::time_of_day(time_ns, detail.zone));
     match explanation.slow.len() {
-        0 | 1 => format!("within the slow {from}-{to}: "),
-        _ => format!("within the slow times of {from}-{to}: "),
+        0 | 1 => format!("within the slow {from}-{to}:"),
+        _ => format!("within the slow times of {from}-{to}:"),
     }
 }
 
@@ -92,7 +92,11 @@ fn write_list(sheet: &mut Sheet, label: &str, of_all: &str, items: &[String]) {
     let shown = items.iter().take(SHOWN_NAMES).map(|item| piece(Tone::Plain, item));
     let more = (hidden > 0).then(|| piece(Tone::Faint, &format!("{hidden} more")));
     let pieces: Vec<Piece> = shown.chain(more).collect();
-    let labels = vec![piece(Tone::Strong, &format!("{label:<HANG$}")), piece(Tone::Faint, of_all)];
+    let mut labels = vec![piece(Tone::Strong, &format!("{label:<HANG$}"))];
+    if !of_all.is_empty() {
+        // The space is left out where a line ends behind it.
+        labels.extend([piece(Tone::Faint, of_all), piece(Tone::Plain, " ")]);
+    }
     sheet.items_after(labels, HANG, pieces, " · ");
 }
 
