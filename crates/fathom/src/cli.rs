@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use fathom_evidence::schema::SCHEMA_VERSION;
 
 use crate::commands::{
-    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, load, logs, mcp, minutes, open,
-    probe, ps, record, report, routing, runs, watch,
+    blk, causes, compare, completions, demo, doctor, explain, export, guard, import, lab, load, logs, mcp, minutes,
+    open, probe, ps, record, report, routing, runs, watch,
 };
 use crate::terminal::Color;
 

@@ -75,8 +75,16 @@ impl<'o> Detail<'o> {
             ..Detail::all(&options.zone)
         };
         let less = Detail { others: OfCause::LESS, stacks: 2, losses: 3, ..much };
-        let little =
-            Detail { intervals: 2, ports: 1, messages: 1, causes: 4, others: OfCause::LITTLE, stacks: 1, losses: 2, ..less };
+        let little = Detail {
+            intervals: 2,
+            ports: 1,
+            messages: 1,
+            causes: 4,
+            others: OfCause::LITTLE,
+            stacks: 1,
+            losses: 2,
+            ..less
+        };
         let least = Detail {
             intervals: 1,
             changes: 1,

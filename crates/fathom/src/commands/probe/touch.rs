@@ -155,9 +155,8 @@ impl Drop for Memory {
 fn huge_kb(maps: &str, address: usize) -> Option<f64> {
     let holds = |line: &&str| {
         let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
-        let parsed = range.and_then(|(from, to)| {
-            Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
-        });
+        let parsed = range
+            .and_then(|(from, to)| Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?)));
         parsed.is_some_and(|(from, to)| (from..to).contains(&address))
     };
     let of_it = maps.lines().skip_while(|line| !holds(line));
