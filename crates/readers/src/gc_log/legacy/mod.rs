@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn a_large_block_within_the_bracket_of_the_old_generation() {
+        let log = "400.000: [GC (Allocation Failure) 400.000: [ParNew (promotion failed): 40000K->40000K(40000K), 0.4500000 secs]\
+                   400.450: [CMSCMS: Large block 0x0000000730892bb8\n\
+                   : 90000K->88000K(160000K), 3.8000000 secs] 129000K->88000K(200000K), 4.2500000 secs]\n";
+        let told = read(log);
+        let pause = told.lines().find(|line| line.starts_with("pause")).unwrap();
+        assert!(pause.contains("\"Pause Full\"") && pause.contains("old 92160000>90112000/163840000"), "{told}");
+    }
+
+    #[test]
     fn formats_of_jdk_7_and_8() {
         insta::glob!("samples/*.log", |path| {
             let log = std::fs::read_to_string(path).unwrap();
