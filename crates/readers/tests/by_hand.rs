@@ -340,7 +340,9 @@ fn system_calls_of_perf_data() {
                 recording.text(row.name) == counter::SYSTEM_CALLS_COUNT && recording.text(row.instance) == *call
             });
             let mut last = std::collections::BTreeMap::new();
-            rows.for_each(|row| drop(last.insert(row.tid, row.value)));
+            for row in rows {
+                last.insert(row.tid, row.value);
+            }
             let found: f64 = last.values().sum();
             assert!((found - f64::from(*expected)).abs() <= 2.0, "{name}: {found} of {call}");
         }
