@@ -62,8 +62,8 @@ public class Shop {
     public static void main(String[] args) throws Exception {
         Log log = of(args[0]);
         log.info("Shop is open on port 8080");
-        // Nobody answers here: reads of it time out.
-        ServerSocket cache = new ServerSocket(0);
+        // Nothing answers here, so reads of it time out. Connections wait in its queue, which has room for all of them.
+        ServerSocket cache = new ServerSocket(0, 4_000);
         CountDownLatch done = new CountDownLatch(4);
         try (PrintWriter latencies = new PrintWriter(args[1])) {
             latencies.println("time,latency_ms");
