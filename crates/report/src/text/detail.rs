@@ -27,6 +27,8 @@ pub(super) struct Detail<'o> {
     pub(super) first: OfCause,
     /// Of each of the others.
     pub(super) others: OfCause,
+    /// Causes that are ruled out with the measurement that excludes them; the engine puts the nearest first.
+    pub(super) measured_exclusions: usize,
     /// Stacks of what is unexplained.
     pub(super) stacks: usize,
     /// Frames of a stack, from the leaf.
@@ -69,6 +71,7 @@ impl<'o> Detail<'o> {
             messages: 2,
             first: OfCause::MUCH,
             others: OfCause::MUCH,
+            measured_exclusions: 4,
             stacks: 3,
             frames: 4,
             losses: 5,
@@ -92,6 +95,7 @@ impl<'o> Detail<'o> {
             causes: 3,
             first: OfCause::LESS,
             others: OfCause::SENTENCE,
+            measured_exclusions: 0,
             stacks: 0,
             losses: 1,
             ..little
@@ -113,6 +117,7 @@ impl<'o> Detail<'o> {
             causes: ALL,
             first: OfCause::ALL,
             others: OfCause::ALL,
+            measured_exclusions: ALL,
             stacks: ALL,
             frames: ALL,
             losses: ALL,

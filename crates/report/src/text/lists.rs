@@ -7,8 +7,6 @@ use super::{HANG, with_verdict};
 use crate::sheet::{Piece, Sheet, Tone, piece};
 use crate::units;
 
-/// Causes that are told with the measurement that excludes them; the engine puts the nearest first.
-const WITH_MEASUREMENT: usize = 4;
 /// Causes that are told by name.
 const SHOWN_NAMES: usize = 8;
 /// A sentence up to this long goes into a list.
@@ -51,8 +49,8 @@ pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, deta
         causes.iter().for_each(|cause| write_in_full(sheet, cause));
         return;
     }
-    let measured = causes.iter().take(WITH_MEASUREMENT).map(|cause| with_measurement(cause));
-    let names = causes.iter().skip(WITH_MEASUREMENT).map(|cause| cause.id.clone());
+    let measured = causes.iter().take(detail.measured_exclusions).map(|cause| with_measurement(cause));
+    let names = causes.iter().skip(detail.measured_exclusions).map(|cause| cause.id.clone());
     let items: Vec<String> = measured.chain(names).collect();
     write_list(sheet, "ruled out", &when, &items);
 }
