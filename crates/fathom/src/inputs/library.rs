@@ -104,7 +104,8 @@ impl Library for Services {
     fn load(&self, number: usize) -> Result<Loaded, LoadError> {
         let load = || -> Result<Loaded> {
             let service = self.service(number)?;
-            loaded(service, &self.question, self.baseline.clone(), &self.terminal)
+            let name = self.entries[number].name.clone();
+            named(name, service, &self.question, self.baseline.clone(), &self.terminal)
         };
         load().map_err(|error| LoadError(told(&error)))
     }
@@ -123,10 +124,21 @@ pub(crate) fn loaded(
     baseline: Option<Arc<Baseline>>,
     terminal: &Terminal,
 ) -> Result<Loaded> {
+    named(name(&service.paths, &service.unpacked), service, question, baseline, terminal)
+}
+
+/// The same with the name that it has among others.
+fn named(
+    name: String,
+    service: Service,
+    question: &Question,
+    baseline: Option<Arc<Baseline>>,
+    terminal: &Terminal,
+) -> Result<Loaded> {
     let slow = question.slow_ns(&service, terminal)?;
     let about = About {
         id: 0,
-        name: name(&service.paths, &service.unpacked),
+        name,
         size_bytes: size_bytes(&service.paths),
         slow,
         baseline,
