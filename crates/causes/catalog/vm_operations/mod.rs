@@ -31,7 +31,7 @@ const STATE: ThreadState = ThreadState::Stopped(Stop::Operation);
 /// A stop that a request notices, in ns.
 const NOTICED_NS: i64 = 10_000_000;
 
-/// Shorter ones are noticed when they take this part of the time together, and are not a few in a few seconds.
+/// Shorter ones are noticed when they take this part of the time together.
 const NOTICED_SHARE: f64 = 0.01;
 
 /// What recorders and agents have the JVM do when they begin, Fathom's too: a stop for it may be nobody's disease.
@@ -79,8 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown(&says, "-XX:+PrintSafepointStatistics -XX:PrintSafepointStatisticsCount=1 (JDK 8)");
     }
     let share = stops.total_ns() / comparison.slow.time.total_ns().max(1) as f64;
-    let is_much = share >= NOTICED_SHARE && are_noticed(stops.all().map(StopSpan::duration_ns));
-    if stops.longest_ns() < NOTICED_NS && !is_much {
+    if stops.longest_ns() < NOTICED_NS && share < NOTICED_SHARE {
         return Finding::absent(match stops.longest_ns() {
             0 => "nothing but collections stopped the application".to_owned(),
             longest => {
@@ -91,7 +90,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if comparison.excess_threads(|state| state == STATE) <= 0.0 {
         return Finding::absent(format!("{}, as before", stops.says()));
     }
-    let support = if stops.are_of_recorders() { Support::Weak } else { Support::Observed };
+    // A few short stops in a few seconds are no more than possible.
+    let are_few = stops.longest_ns() < NOTICED_NS && !are_noticed(stops.all().map(StopSpan::duration_ns));
+    let support = if are_few || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))
         .drawn_by(&[span::VM_OPERATION, span::SAFEPOINT]);
