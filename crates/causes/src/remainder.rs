@@ -21,7 +21,6 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
             of_collection(of)?
         }
         ThreadState::Stopped(Stop::TimeToSafepoint) => "long_time_to_safepoint",
-        ThreadState::Stopped(Stop::Operation) => "vm_operations",
         ThreadState::Stopped(Stop::Process) => "process_stopped_by_signal",
         ThreadState::Stopped(Stop::Machine) => "machine_stood_still",
         ThreadState::Blocked(wait) => of_wait(wait)?,
@@ -32,7 +31,10 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
         ThreadState::Unsent(Hold::Acknowledgement) => "delayed_acknowledgement",
         ThreadState::Unsent(Hold::Retransmission) => "retransmissions",
         ThreadState::Unsent(_) => "slow_consumer",
-        ThreadState::Vm | ThreadState::Idle | ThreadState::Unknown => return None,
+        // An operation may be a collection, of which only the stop is known.
+        ThreadState::Stopped(Stop::Operation) | ThreadState::Vm | ThreadState::Idle | ThreadState::Unknown => {
+            return None;
+        }
     };
     crate::cause(id)
 }
