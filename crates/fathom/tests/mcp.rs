@@ -128,7 +128,7 @@ fn what_cannot_be_answered_is_told_in_one_line() {
     for (tool, arguments, expected) in [
         ("explain", json!({ "recording": 7 }), "no recording 7: `recordings` lists them, 1 in all"),
         ("explain", json!({ "recording": 0, "cause": "gc" }), "no cause gc: there are full_gc_old_generation_full, "),
-        ("spans", json!({ "recording": 0, "kinds": "gc" }), "no spans of gc: there are "),
+        ("spans", json!({ "recording": 0, "kinds": "gcc" }), "no spans of gcc: there are "),
         ("samples", json!({ "recording": 0, "event": "wall" }), "no event wall: there are "),
         ("explain", json!({}), "recording is missing"),
         ("spans", json!({ "recording": 0, "kinds": "x", "limit": 1000 }), "limit: expected"),
