@@ -164,16 +164,11 @@ fn messages_of_all_libraries() {
         let recording = load("app_log", &[name]).unwrap();
         assert_eq!(losses(&recording), lost, "{name}");
         let text = String::from_utf8(unpacked(&testdata("app_log").join(name))).unwrap();
-        let all: usize = [
-            "Order ",
-            "Stock of",
-            "Shop is",
-            "No answer of",
-            "java.net.SocketTimeoutException: Read timed out",
-        ]
-        .iter()
-        .map(|start| text.matches(start).count())
-        .sum();
+        let all: usize =
+            ["Order ", "Stock of", "Shop is", "No answer of", "java.net.SocketTimeoutException: Read timed out"]
+                .iter()
+                .map(|start| text.matches(start).count())
+                .sum();
         assert_eq!(comes_to(&recording, counter::LOG_MESSAGES_COUNT) as usize, all, "{name}");
         let kinds: std::collections::BTreeSet<&str> =
             recording.counters.instance.iter().map(|instance| recording.text(*instance)).collect();

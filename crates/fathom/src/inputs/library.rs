@@ -136,13 +136,7 @@ fn named(
     terminal: &Terminal,
 ) -> Result<Loaded> {
     let slow = question.slow_ns(&service, terminal)?;
-    let about = About {
-        id: 0,
-        name,
-        size_bytes: size_bytes(&service.paths),
-        slow,
-        baseline,
-    };
+    let about = About { id: 0, name, size_bytes: size_bytes(&service.paths), slow, baseline };
     Ok(Loaded::new(service.recording, about))
 }
 
