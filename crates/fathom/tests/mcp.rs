@@ -134,7 +134,7 @@ fn what_cannot_be_answered_is_told_in_one_line() {
         ("spans", json!({ "recording": 0, "kinds": "x", "limit": 1000 }), "limit: expected"),
         ("spans", json!({ "recording": 0, "from_ns": 5, "to_ns": 4 }), "to="),
         ("stack", json!({ "recording": 0, "id": 4_000_000_000_u32 }), "id=4000000000: expected"),
-        ("counter", json!({ "recording": 0, "lane": "x\u{1b}[2J" }), "no lane x\\u{1b}[2J: there are "),
+        ("counter", json!({ "recording": 0, "lane": "x\u{1b}[2J" }), "no lane x\\x1b[2J: there are "),
     ] {
         let says = client.refused(tool, &arguments);
         assert!(says.starts_with(expected), "{says}");
