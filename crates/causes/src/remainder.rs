@@ -52,19 +52,17 @@ fn of_collection(collection: Collection) -> Option<&'static str> {
 
 fn of_wait(wait: Wait) -> Option<&'static str> {
     match wait {
-        Wait::PageFault => Some("file_pages_evicted"),
         Wait::Lock => Some("lock_contention"),
         Wait::Permit | Wait::Pool => Some("connection_pool_exhausted"),
-        Wait::Task => Some("thread_pool_exhausted"),
         Wait::Socket | Wait::Buffer => Some("slow_downstream"),
         Wait::NameLookup => Some("dns_slow"),
         Wait::Connect => Some("connect_slow"),
-        Wait::File => Some("block_device_slow"),
         Wait::FileLock => Some("file_locked"),
         Wait::Process => Some("child_processes"),
         Wait::AllocationStall => Some("allocation_pressure"),
         Wait::DirectMemory => Some("direct_memory_exhausted"),
-        Wait::Unnamed => None,
+        // Their causes measure one mechanism each (a mapped file, an executor, a device): once excluded they are not meant.
+        Wait::PageFault | Wait::Task | Wait::File | Wait::Unnamed => None,
     }
 }
 
