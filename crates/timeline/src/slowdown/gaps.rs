@@ -10,7 +10,8 @@ use crate::median::median;
 use crate::signals::{Signal, runs};
 
 /// Closes the gaps between slow stretches in which what made them slow is nearer to what it is there than to what it is when it is
-/// quiet. Where requests are known exactly, they tell what is slow.
+/// quiet. Hours between two bad minutes are no illness: a gap is not longer than both of its sides. Where requests are known exactly,
+/// they tell what is slow.
 pub(super) fn close(account: &Account, slow: &mut [bool], detected: &[Detection]) {
     let stretches = runs(slow);
     if stretches.len() < 2 || account.exact_requests().is_some() {
@@ -19,7 +20,8 @@ pub(super) fn close(account: &Account, slow: &mut [bool], detected: &[Detection]
     let levels: Vec<Level<'_>> = detected.iter().filter_map(|one| Level::of(account, one)).collect();
     for pair in stretches.windows(2) {
         let (before, gap, after) = (pair[0].0..pair[0].1, pair[0].1..pair[1].0, pair[1].0..pair[1].1);
-        if levels.iter().any(|level| level.goes_on(&[before.clone(), after.clone()], &gap)) {
+        let is_short = gap.len() <= before.len() + after.len();
+        if is_short && levels.iter().any(|level| level.goes_on(&[&before, &after], &gap)) {
             slow[gap].fill(true);
         }
     }
@@ -45,11 +47,13 @@ impl<'a> Level<'a> {
         })
     }
 
-    /// Whether it is as high in a gap as on its sides, where it tells slow time.
-    fn goes_on(&self, sides: &[Range<usize>], gap: &Range<usize>) -> bool {
+    /// Whether it tells slow time on both sides of a gap, and is as high in it.
+    fn goes_on(&self, sides: &[&Range<usize>; 2], gap: &Range<usize>) -> bool {
         let values = &self.signal.values;
-        let told = sides.iter().cloned().flatten().filter(|index| self.slow[*index]);
-        let at_sides = median(told.map(|index| values[index]).collect());
+        let told = |side: &Range<usize>| {
+            median(side.clone().filter(|index| self.slow[*index]).map(|index| values[index]).collect())
+        };
+        let at_sides = told(sides[0]).zip(told(sides[1])).map(|(one, other)| one.min(other));
         let in_gap = median(values[gap.clone()].to_vec());
         at_sides.zip(in_gap).is_some_and(|(at_sides, in_gap)| in_gap > (self.quiet + at_sides) / 2.0)
     }
