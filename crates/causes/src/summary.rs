@@ -303,10 +303,15 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
     figures
 }
 
-/// The 99th percentile of the requests that were under way in the slow time, and of those of the baseline.
+/// The 99th percentile of the requests that began in the slow time, and of those of the baseline. What lasts for minutes (long polls)
+/// is under way in any time; where all hang and none begins, those under way tell.
 fn latency(comparison: &Comparison<'_>) -> Option<Evidence> {
     comparison.analysis.account.requests.as_ref()?;
-    let p99 = |period: &Period<'_>| period.sources.traffic.p99_ns(|request| period.has(request.from_ns, request.to_ns));
+    let p99 = |period: &Period<'_>| {
+        let traffic = &period.sources.traffic;
+        let begun = traffic.p99_ns(|request| period.time.contains(request.from_ns));
+        begun.or_else(|| traffic.p99_ns(|request| period.has(request.from_ns, request.to_ns)))
+    };
     // Requests to other ports say nothing about these.
     let has_same_port = comparison.analysis.reference.as_ref().is_none_or(|reference| reference.has_same_port);
     let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(p99);
