@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
 
-use crate::measure::collections::{are_noticed, collection_of, stops};
+use crate::measure::collections::{are_noticed, collection_of, stops, were_felt};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -40,8 +40,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(total),
         format::time(longest as f64)
     );
-    // A JVM that starts reaches the first threshold once or twice, and nobody notices a tenth of a second.
-    let (support, text) = match are_noticed(collections.iter().map(|(_, length)| *length)) {
+    // A JVM that starts reaches the first threshold once or twice, and nobody notices a tenth of a second, unless requests tell.
+    let are_much = were_felt(comparison) || are_noticed(collections.iter().map(|(_, length)| *length));
+    let (support, text) = match are_much {
         true => (Support::Observed, text),
         false => (Support::Weak, format!("{text}: little by itself, and there were no more of them")),
     };

@@ -40,6 +40,11 @@ pub fn are_noticed(lengths_ns: impl Iterator<Item = i64>) -> bool {
     lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
 }
 
+/// Whether requests tell that the slow time was noticed, however short its stops were.
+pub fn were_felt(comparison: &Comparison<'_>) -> bool {
+    comparison.is_slow() && comparison.analysis.account.exact_requests().is_some()
+}
+
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
 /// and time in ns.
 pub fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
