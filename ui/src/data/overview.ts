@@ -16,7 +16,8 @@ export interface Overview {
   explanation: Explanation;
   /** What the slow time was compared with; empty when that was another recording. */
   baseline: Interval[];
-  baseline_recording?: number | null;
+  /** Its name; null where nothing can be asked of it. */
+  baseline_recording?: string | null;
   /** The catalogue's page of each cause. */
   pages: Record<string, CausePage>;
   threads: Thread[];

@@ -128,6 +128,12 @@ describe("flame graphs", () => {
   });
 });
 
+test("another recording that it was compared with is not in the file", async () => {
+  const compared = { ...WORLD.overview, baseline: [], baseline_recording: "before.fathom" };
+  const source = new FileSource(new Pack(packOf({ ...WORLD, overview: compared })));
+  expect((await source.overview()).baseline_recording).toBeNull();
+});
+
 test("the hottest frames count a recursion once", async () => {
   const { frames, total } = await SOURCE.frames({ ...ALL, baseline: { kind: "none" }, sort: "self" });
   expect(total).toBeCloseTo(26e9, -3);

@@ -77,7 +77,8 @@ export class FileSource implements Source {
 
   constructor(pack: Pack) {
     this.#pack = pack;
-    this.#overview = pack.overview;
+    // Of another recording there are no rows in the file: there is no quiet time to look at.
+    this.#overview = { ...pack.overview, baseline_recording: null };
   }
 
   async overview(): Promise<Overview> {
