@@ -9,6 +9,7 @@ import { counted } from "../../base/text.ts";
 import {
   type FlameLayout,
   foldRecursion,
+  keptOfBaseline,
   layout,
   type Matches,
   ofBaseline,
@@ -124,9 +125,10 @@ function Quiet(properties: {
 }): JSX.Element {
   const { flame, zoomed, onZoom, question } = properties;
   const typed = view.value.search;
-  const quiet = useMemo(() => layout(ofBaseline(flame.rows)), [flame]);
+  const kept = useMemo(() => keptOfBaseline(flame.rows), [flame]);
+  const quiet = useMemo(() => layout(ofBaseline(flame.rows, kept)), [flame, kept]);
   const matches = useMemo(() => search(quiet, typed === "" ? null : matcher(typed)), [quiet, typed]);
-  const [rows, other] = [quiet.rows, flame.rows];
+  const rows = quiet.rows;
   return (
     <>
       {rows.total[0] > 0 ? (
@@ -136,8 +138,8 @@ function Quiet(properties: {
           isSearching={typed !== ""}
           isCompared={false}
           identity={question}
-          zoomed={zoomed > 0 ? Math.max(rows.node.indexOf(other.node[zoomed]), 0) : 0}
-          onZoom={(row) => onZoom(row > 0 ? Math.max(other.node.indexOf(rows.node[row]), 0) : 0)}
+          zoomed={Math.max(kept.indexOf(zoomed), 0)}
+          onZoom={(row) => onZoom(kept[row] ?? 0)}
           title={<Side title="quiet time, scaled to the same length" rows={rows} />}
         />
       ) : (
