@@ -181,6 +181,8 @@ fn idle_waits_do_not_come_first() {
     let all = client.asked("spans", &json!({ "recording": 0, "limit": 1, "idle": true }));
     let number = |answer: &Value, of: &str| answer[of].as_f64().unwrap();
     assert!(number(&busy, "total") < number(&all, "total"), "{busy} {all}");
+    assert_eq!(number(&busy, "total") + number(&busy, "idle_left_out"), number(&all, "total"), "{busy} {all}");
+    assert!(all.get("idle_left_out").is_none(), "{all}");
     assert!(number(&busy["rows"][0], "duration_ns") <= number(&all["rows"][0], "duration_ns"), "{busy} {all}");
     client.end();
 }

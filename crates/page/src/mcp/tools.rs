@@ -92,7 +92,8 @@ const TOOLS: &[Tool] = &[
     Tool {
         name: "spans",
         title: "Things that took time",
-        says: "Rows of pauses, waits, compilations, faults, requests: the longest first. `total` counts all that match.",
+        says: "Rows of pauses, waits, compilations, faults, requests: the longest first. `total` counts all that match, without \
+               `idle_left_out`, the waits of threads that seemed to have nothing to do: `idle` shows them.",
         takes: &[
             RECORDING,
             may("kinds", Kind::Text, "kinds from `contents`, separated by commas; default: all"),
@@ -102,7 +103,7 @@ const TOOLS: &[Tool] = &[
             FIND,
             may("sort", Kind::OneOf(&["duration", "time", "name", "thread"]), "default: duration"),
             may("order", Kind::OneOf(&["desc", "asc"]), "default: desc"),
-            may("idle", Kind::Flag, "also waits of threads that had nothing to do; default: false"),
+            may("idle", Kind::Flag, "also waits of threads that seemed to have nothing to do; default: false"),
             LIMIT,
             OFFSET,
         ],

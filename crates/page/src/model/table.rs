@@ -32,21 +32,23 @@ pub(super) fn answer(page: &Loaded, query: &Query) -> Result<Answer, Refused> {
     let without_idle = query.flag("without_idle")?;
     let mut search = query.text("find").map(|text| Search::new(page, text));
     let spans = &page.recording.spans;
-    let mut rows: Vec<u32> = Vec::new();
+    let (mut rows, mut idle_left_out): (Vec<u32>, usize) = (Vec::new(), 0);
     for kind in kinds(page, query)? {
         let within = kind.within(&page.recording, &page.axis, stretch.from, stretch.to);
         let of_threads = within.filter(|row| {
             threads.as_ref().is_none_or(|set| set.contains(page.threads.number(spans.tid[*row as usize])))
         });
         let of_length = of_threads.filter(|row| (shortest..=longest).contains(&duration(&page.recording, *row)));
-        let of_length = of_length.filter(|row| !(without_idle && is_idle(page, *row)));
-        rows.extend(of_length.filter(|row| search.as_mut().is_none_or(|search| search.finds(*row))));
+        for row in of_length.filter(|row| search.as_mut().is_none_or(|search| search.finds(*row))) {
+            if without_idle && is_idle(page, row) { idle_left_out += 1 } else { rows.push(row) }
+        }
     }
     let total_ns: f64 = rows.iter().map(|row| duration(&page.recording, *row) as f64).sum();
     let total = rows.len();
     let shown = order.part(page, rows, offset, limit);
     let table = table(page, &shown, |stack| stack.0).numbers::<UInt32Type>("row", shown.iter().copied());
-    Answer::table(table.note("total", total).note("total_ns", total_ns))
+    let table = table.note("total", total).note("total_ns", total_ns);
+    Answer::table(if without_idle { table.note("idle_left_out", idle_left_out) } else { table })
 }
 
 /// Whether a span is a wait of a thread that had nothing to do meanwhile.
