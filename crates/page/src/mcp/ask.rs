@@ -131,7 +131,7 @@ fn explain(
 fn contents(page: &Loaded, overview: &Value, arguments: &Value) -> Result<String, String> {
     let whole = whole_contents(overview, page.origin_ns());
     match arguments.get("part").and_then(Value::as_str) {
-        Some(part) => text(&brief::of(&whole, &["from_ns", "to_ns", part])),
+        Some(part) => text(&brief::part(&whole, part)),
         None => text(&brief::contents(&whole)),
     }
 }

@@ -72,9 +72,18 @@ pub(super) fn contents(whole: &Value) -> Value {
             "threads_count": whole["threads_count"],
             "facts_count": whole["facts_count"],
             "lines_of_logs": whole["lines_of_logs"],
-            "more": "contents with `part`: kinds, events, lanes, threads or facts, for all of them with what they mean",
+            "more": "contents with `part`: kinds, events or lanes, for all of them with what they mean; threads or facts, for the \
+                     first 50",
         })
     })
+}
+
+/// All of one kind of what can be asked of a recording; of those that are cut short also how many there are.
+pub(super) fn part(whole: &Value, part: &str) -> Value {
+    let count = format!("{part}_count");
+    let fields = ["from_ns", "to_ns", part, count.as_str()];
+    let there: Vec<&str> = fields.into_iter().filter(|field| whole.get(*field).is_some()).collect();
+    of(whole, &there)
 }
 
 /// The longest answer of those that are short enough.

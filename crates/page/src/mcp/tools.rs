@@ -85,7 +85,7 @@ const TOOLS: &[Tool] = &[
             may(
                 "part",
                 Kind::OneOf(&["kinds", "events", "lanes", "threads", "facts"]),
-                "all of these with what they mean",
+                "all of these with what they mean; of threads (those that did most), facts and instances of a lane the first 50",
             ),
         ],
     },
