@@ -35,7 +35,7 @@ pub(super) struct Found {
     pub(super) unpacked: Vec<Unpacked>,
     seen: HashSet<PathBuf>,
     budget: Budget,
-    /// Files of folders that were looked at.
+    /// Files that were looked at in the folder or archive that was named, and in those in it.
     looked_at: usize,
 }
 
@@ -88,6 +88,7 @@ const STANDARD_INPUT: &str = "-";
 pub(super) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
+        found.looked_at = 0;
         if is_standard_input(path) {
             found.add_standard_input(Found::add_file);
         } else if fathom_store::is_recording(path) {
@@ -106,6 +107,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Found {
 pub(super) fn find_latencies(paths: &[PathBuf], has_pattern: bool) -> Found {
     let mut found = Found::default();
     for path in paths {
+        found.looked_at = 0;
         let add = |found: &mut Found, path: &Path| found.add_latencies(path, has_pattern);
         match (is_standard_input(path), path.is_dir()) {
             (true, _) => found.add_standard_input(add),
@@ -202,6 +204,9 @@ impl Found {
             Err(error) => return walk.skip(folder, &error.to_string()),
         };
         for entry in entries {
+            if self.looked_at > FILES_MAX {
+                return;
+            }
             if !entry.is_dir() || fathom_store::is_recording(&entry) {
                 self.add_entry(&entry, walk);
             } else if let Some(why) = why_not_entered(&entry, deep) {
@@ -247,9 +252,13 @@ impl Found {
     }
 
     fn add_entry(&mut self, entry: &Path, walk: &mut Walk<'_>) {
+        // Nothing is looked at after the first that is one too many: it is told once.
         self.looked_at += 1;
         if self.looked_at > FILES_MAX {
-            return self.tell_too_many(entry);
+            return self.refused.push(format!(
+                "{}: it and what follows is left out, more than {FILES_MAX} files: name the folder that matters",
+                walk.place(entry).name
+            ));
         }
         if fathom_store::is_recording(entry) {
             return self.add_recording(entry);
@@ -263,17 +272,6 @@ impl Found {
             Err(LoadError::UnknownFormat(_)) => walk.skip(entry, "unknown format"),
             Err(LoadError::Empty(_)) => walk.skip(entry, "empty"),
             Err(error) => self.refused.push(error.to_string()),
-        }
-    }
-
-    /// Once: the first file that is left out.
-    fn tell_too_many(&mut self, entry: &Path) {
-        if self.looked_at == FILES_MAX + 1 {
-            let says = format!(
-                "{}: it and what follows is left out, more than {FILES_MAX} files: name the folder that matters",
-                entry.display()
-            );
-            self.refused.push(says);
         }
     }
 }
