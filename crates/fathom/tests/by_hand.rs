@@ -65,11 +65,12 @@ fn three_thread_dumps_of_a_server_name_who_has_the_connections() {
     };
     let held = says_of("holders");
     assert!(
-        held.contains("http-nio-auto-1-exec-") && held.contains("have one in hand, mostly in Orders.load"),
+        held.contains("http-nio-auto-1-exec-")
+            && held.contains("had one in hand in the slow time, mostly in Orders.load"),
         "{held}"
     );
     let leaked = says_of("pool");
-    assert!(leaked.contains("no thread in the dumps has one in hand"), "{leaked}");
+    assert!(leaked.contains("no thread in the dumps of the slow time had one in hand"), "{leaked}");
 }
 
 /// The holder of the lock sleeps 9 ms at a time, which Flight Recorder does not write down, and dumps see.

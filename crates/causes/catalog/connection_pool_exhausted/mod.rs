@@ -1,6 +1,6 @@
 //! Threads wait for a connection (or another object) of a pool in which all are in use.
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Root, ThreadState, Wait};
 
 use crate::measure::pool_users::{self, Users};
@@ -26,10 +26,8 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// The source that looks at all threads.
-const DUMPS: &str = "thread_dump";
-
-const NONE_IN_HAND: &str = "no thread in the dumps has one in hand: they may have been taken and not given back";
+const NONE_IN_HAND: &str =
+    "no thread in the dumps of the slow time had one in hand: they may have been taken and not given back";
 
 /// Those that have the connections wait themselves for this part of the time: then that comes first.
 const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
@@ -70,7 +68,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let text = match Users::of(comparison) {
         Some(users) => format!("{text}; {}", users.says()),
-        None if comparison.has_source(DUMPS) && pool_users::knows(&pool) => format!("{text}; {NONE_IN_HAND}"),
+        None if has_dumps(comparison) && pool_users::knows(&pool) => format!("{text}; {NONE_IN_HAND}"),
         None => text,
     };
     // Whoever has the connections may have waited for a CPU.
@@ -80,6 +78,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         finding.chain.push("slow_downstream");
     }
     finding
+}
+
+/// Whether any thread was seen in a dump in the slow time.
+fn has_dumps(comparison: &Comparison<'_>) -> bool {
+    comparison.slow.samples(event::DUMP).next().is_some()
 }
 
 fn is_ours(state: ThreadState) -> bool {

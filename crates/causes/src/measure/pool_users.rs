@@ -42,14 +42,17 @@ impl Users {
     /// Those of the slow time; none if nobody was seen.
     pub fn of(comparison: &Comparison<'_>) -> Option<Users> {
         let recording = comparison.recording();
-        let rows = recording.samples.rows().map(|row| (row.time_ns, row.tid, row.stack_id));
+        let rows = recording.samples.rows();
+        let rows = rows.map(|row| (row.time_ns, row.time_ns.saturating_add(1), row.tid, row.stack_id));
         let waits = [span::SOCKET_READ, span::PARK, span::MONITOR_ENTER, span::SAMPLED_WAIT, span::BLOCKED];
         let waits = waits.into_iter().flat_map(|kind| comparison.sources().spans(kind));
-        let seen = rows.chain(waits.map(|wait| (wait.time_ns, wait.tid, wait.stack_id)));
+        // Who began to wait before the slow time and still waits in it has the object then too.
+        let waits = waits.map(|wait| (wait.time_ns, wait.end_ns(), wait.tid, wait.stack_id));
+        let seen = rows.chain(waits).filter(|(from_ns, to_ns, ..)| comparison.slow.time.touches(*from_ns, *to_ns));
         let mut callers: BTreeMap<StackId, Option<&str>> = BTreeMap::new();
         let (mut threads, mut places) = (BTreeMap::<i64, usize>::new(), BTreeMap::<&str, usize>::new());
         let mut all = BTreeSet::new();
-        for (_, tid, stack) in seen.filter(|(time_ns, ..)| comparison.slow.has(*time_ns, time_ns.saturating_add(1))) {
+        for (_, _, tid, stack) in seen {
             let Some(caller) = *callers.entry(stack).or_insert_with(|| caller(recording, stack)) else { continue };
             all.insert(tid);
             *threads.entry(tid).or_default() += 1;
@@ -61,14 +64,13 @@ impl Users {
         Some(Users { threads: all.len(), name, place })
     }
 
-    /// For example `handler-1 and 9 other threads have one in hand, mostly in shop.Orders.load`.
+    /// For example `handler-1 and 9 other threads had one in hand in the slow time, mostly in shop.Orders.load`.
     pub fn says(&self) -> String {
         let others = match self.threads - 1 {
             0 => String::new(),
             more => format!(" and {}", format::count(more, "other thread")),
         };
-        let have = if self.threads == 1 { "has" } else { "have" };
-        format!("{}{others} {have} one in hand, mostly in {}", self.name, self.place)
+        format!("{}{others} had one in hand in the slow time, mostly in {}", self.name, self.place)
     }
 }
 
