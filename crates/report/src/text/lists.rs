@@ -12,6 +12,9 @@ const SHOWN_NAMES: usize = 8;
 /// A sentence up to this long goes into a list.
 const REASON_MAX_CHARS: usize = 60;
 
+/// Times of day within a longer time than this could be of any of its days.
+const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;
+
 /// The command of causes that no recording shows.
 const ASKED_APART: &str = "fathom routing ";
 
@@ -58,10 +61,16 @@ pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, deta
 /// For when it holds that causes are ruled out: what happened at other times was not asked.
 fn when(explanation: &Explanation, causes: &[&CauseVerdict], detail: &Detail<'_>) -> String {
     let Some(During { from_ns, to_ns }) = causes.first().and_then(|cause| cause.during) else { return String::new() };
-    let [from, to] = [from_ns, to_ns].map(|time_ns| units::time_of_day(time_ns, detail.zone));
+    let time = match to_ns.saturating_sub(from_ns) > DAY_NS {
+        true => units::time_range(from_ns, to_ns, detail.zone),
+        false => {
+            let [from, to] = [from_ns, to_ns].map(|time_ns| units::time_of_day(time_ns, detail.zone));
+            format!("{from}-{to}")
+        }
+    };
     match explanation.slow.len() {
-        0 | 1 => format!("within the slow {from}-{to}:"),
-        _ => format!("within the slow times of {from}-{to}:"),
+        0 | 1 => format!("within the slow {time}:"),
+        _ => format!("within the slow times of {time}:"),
     }
 }
 
