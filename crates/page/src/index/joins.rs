@@ -1,6 +1,7 @@
 //! Threads that do nothing but wait for the end of another one, from the first second to the last: `main`, mostly. They wait as much
-//! when nothing is slow, and among waits they would hide all others.
+//! when nothing is slow, and among waits they would hide all others. Threads that answer requests are none of them.
 
+use fathom_evidence::kinds::role;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Analysis, Segment, ThreadState, Wait};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,8 +31,9 @@ impl Joins {
             }
         }
         let all_ns = grid.end_ns().saturating_sub(grid.start_ns) as f64;
-        joins.idle =
-            waited.into_iter().filter(|(_, ns)| *ns as f64 >= NEARLY_ALL * all_ns).map(|(tid, _)| tid).collect();
+        // Who waits for a thread that it started has a request to answer.
+        let is_idle = |tid: i64, ns: i64| ns as f64 >= NEARLY_ALL * all_ns && view.role(tid) != role::HANDLER;
+        joins.idle = waited.into_iter().filter(|(tid, ns)| is_idle(*tid, *ns)).map(|(tid, _)| tid).collect();
         joins
     }
 
