@@ -1,5 +1,6 @@
 //! What the page is made of: services as recordings that are ready for questions, read when they are wanted.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -143,7 +144,11 @@ fn named(
 /// The name of each; those of the same name in different folders have their folder's before it.
 fn names(all: &[Vec<PathBuf>], unpacked: &[Unpacked]) -> Vec<String> {
     let plain: Vec<String> = all.iter().map(|paths| name(paths, unpacked)).collect();
-    let is_ambiguous = |name: &String| plain.iter().filter(|other| *other == name).count() > 1;
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for name in &plain {
+        *counts.entry(name).or_default() += 1;
+    }
+    let is_ambiguous = |name: &str| counts.get(name).is_some_and(|count| *count > 1);
     let folder = |paths: &[PathBuf]| paths.first()?.parent()?.file_name().map(|name| name.display().to_string());
     let told = |(paths, name): (&Vec<PathBuf>, &String)| match folder(paths).filter(|_| is_ambiguous(name)) {
         Some(folder) => format!("{folder}/{name}"),
