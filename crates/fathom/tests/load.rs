@@ -1,5 +1,7 @@
 //! `fathom load`: with the real engine against a small server, and with engines that are late or not there.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -83,7 +85,7 @@ fn serve(mut connection: &TcpStream, asked: &Mutex<Vec<String>>) {
 /// `count` lines of a second, every fourth of them another path.
 fn access_log(path: &Path, count: usize) {
     let line = |number: usize| {
-        let asked = if number % 4 == 0 { "GET /orders/4711?full=1" } else { "GET /" };
+        let asked = if number.is_multiple_of(4) { "GET /orders/4711?full=1" } else { "GET /" };
         format!("h - - [20/Nov/2026:06:30:00 +0000] \"{asked} HTTP/1.1\" 200 5\n")
     };
     let write = "h - - [20/Nov/2026:06:30:00 +0000] \"DELETE /orders HTTP/1.1\" 200 5\n".to_owned();
