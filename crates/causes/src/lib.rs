@@ -45,7 +45,9 @@ pub use comparison::Comparison;
 pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
 pub(crate) use explanation::Evidence;
 pub use family::{Family, Refined};
-pub use messages::{Compared, compared as compared_messages, totals as message_totals};
+pub use messages::{
+    Compared, compared as compared_messages, covered_ns as messages_covered_ns, totals as message_totals,
+};
 pub use need::Need;
 pub use period::Period;
 pub use remainder::general_cause;

@@ -45,6 +45,11 @@ pub fn totals(analysis: &Analysis<'_>) -> Vec<(String, f64)> {
     messages::totals(&analysis.sources)
 }
 
+/// From when to when the logs of a recording have messages.
+pub fn covered_ns(analysis: &Analysis<'_>) -> Option<(i64, i64)> {
+    messages::covered_ns(&analysis.sources)
+}
+
 /// Those that differ.
 pub(crate) fn that_differ(analysis: &Analysis<'_>) -> Vec<MessageKind> {
     let kinds = compared(analysis).map(|compared| compared.kinds).unwrap_or_default();

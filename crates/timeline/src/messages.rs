@@ -72,20 +72,36 @@ impl Kind {
 
 /// Compares the messages of the slow time with those of its baseline. `None` where there are no messages, or no such times.
 pub fn of(analysis: &Analysis<'_>) -> Option<Messages> {
-    let slow = &analysis.slowdown.time;
-    analysis.sources.has_counter(counter::LOG_MESSAGES_COUNT).then_some(())?;
     let (others, base) = analysis.baseline_time(&analysis.slowdown)?;
-    let counted = counts(&analysis.sources, others, &Blocks::new(slow, &base));
-    (!slow.is_empty() && !counted.kinds.is_empty()).then(|| compare(slow, &base, &counted))
+    // Time that no log covers is not time without messages.
+    let slow = covered(&analysis.sources, &analysis.slowdown.time)?;
+    let base = covered(others, &base)?;
+    let counted = counts(&analysis.sources, others, &Blocks::new(&slow, &base));
+    (!counted.kinds.is_empty()).then(|| compare(&slow, &base, &counted))
+}
+
+/// From when to when the logs of a recording have messages.
+pub fn covered_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
+    let series = sources.counters(counter::LOG_MESSAGES_COUNT);
+    let from_ns = series.values().filter_map(|series| series.0.first()).map(|point| point.0).min()?;
+    let to_ns = series.values().filter_map(|series| series.0.last()).map(|point| point.0).max()?;
+    Some((from_ns, to_ns))
+}
+
+/// The part of some time that logs cover; none if that is nothing.
+fn covered(sources: &Sources<'_>, time: &Intervals) -> Option<Intervals> {
+    let (from_ns, to_ns) = covered_ns(sources)?;
+    Some(time.clip(from_ns, to_ns)).filter(|time| !time.is_empty())
 }
 
 /// The kinds of messages of a recording by how often they came, where nothing is compared.
 pub fn totals(sources: &Sources<'_>) -> Vec<(String, f64)> {
-    let series = sources.counters(counter::LOG_MESSAGES_COUNT);
-    let total = series.iter().map(|((name, _), series)| {
-        (sources.recording.text(*name).to_owned(), series.rises().map(|(.., count)| count).sum::<f64>())
-    });
-    let mut totals: Vec<(String, f64)> = total.collect();
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for ((name, _), series) in sources.counters(counter::LOG_MESSAGES_COUNT) {
+        // Each file has a series of its own.
+        *sums.entry(sources.recording.text(name)).or_default() += series.rises().map(|(.., count)| count).sum::<f64>();
+    }
+    let mut totals: Vec<(String, f64)> = sums.into_iter().map(|(name, sum)| (name.to_owned(), sum)).collect();
     totals.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     totals
 }

@@ -1,9 +1,9 @@
 //! `fathom logs`: which messages of logs came more or less often in the slow time.
 
 use anyhow::Result;
-use fathom_causes::explanation::{MessageKind, SlowInterval};
+use fathom_causes::explanation::{HeadlineKind, MessageKind, SlowInterval};
 use fathom_causes::format::{count, number};
-use fathom_causes::{Compared, ExplainOptions, compared_messages, investigate, message_totals};
+use fathom_causes::{Compared, ExplainOptions, compared_messages, investigate, message_totals, messages_covered_ns};
 use fathom_report::clean::shorten;
 use fathom_report::units;
 use serde_json::{Value, json};
@@ -41,6 +41,8 @@ Messages that differ in numbers and names only are one kind. A kind is named if 
 and also had a larger (or smaller) part in all messages; of all that are named, about 5 % may be there by chance.
 What a program logs in slow time is mostly what followed from it: a by-product and not the cause.";
 
+const NOT_KNOWN: &str = "when it was slow is not known: --slow FROM..TO, or --latency FILE";
+
 /// Kinds that are told without being asked.
 const SHOWN: usize = 15;
 
@@ -65,6 +67,8 @@ struct Found {
     title: String,
     slow: Vec<SlowInterval>,
     compared: Option<Compared>,
+    /// Why nothing is compared.
+    why_not: String,
     /// By how often they came, where nothing can be compared.
     totals: Vec<(String, f64)>,
     losses: Vec<String>,
@@ -75,11 +79,24 @@ impl Found {
         let options = ExplainOptions { slow: args.question.slow_ns(service, terminal)?, baseline: None };
         let title = file_name(&service.paths[0]);
         let Some((analysis, explanation)) = investigate(&service.recording, &options) else {
-            return Ok(Found { title, slow: Vec::new(), compared: None, totals: Vec::new(), losses: Vec::new() });
+            let (slow, compared, why_not, totals, losses) = Default::default();
+            return Ok(Found { title, slow, compared, why_not, totals, losses });
+        };
+        let is_slow = !analysis.slowdown.time.is_empty();
+        let has_baseline = analysis.baseline_time(&analysis.slowdown).is_some();
+        let covered = messages_covered_ns(&analysis).filter(|_| is_slow && has_baseline);
+        let why_not = match (covered, explanation.headline.kind) {
+            (Some((from_ns, to_ns)), _) => {
+                let at = |ns| units::date_and_time(ns, &terminal.zone);
+                format!("the log covers {}..{} only: not both slow time and other", at(from_ns), at(to_ns))
+            }
+            _ if is_slow => "all of it was slow: nothing to compare with".to_owned(),
+            (_, HeadlineKind::CannotTell) => NOT_KNOWN.to_owned(),
+            _ => "nothing was slow: --slow FROM..TO says otherwise".to_owned(),
         };
         let losses = explanation.losses.into_iter().map(|loss| loss.says).collect();
         let (compared, totals) = (compared_messages(&analysis), message_totals(&analysis));
-        Ok(Found { title, slow: explanation.slow, compared, totals, losses })
+        Ok(Found { title, slow: explanation.slow, compared, why_not, totals, losses })
     }
 
     fn text(&self, args: &Args, terminal: &Terminal) -> String {
@@ -96,10 +113,7 @@ impl Found {
     fn write_totals(&self, text: &mut String, args: &Args, terminal: &Terminal) {
         let total: f64 = self.totals.iter().map(|(_, count)| count).sum();
         let kinds = count(self.totals.len(), "kind");
-        *text += &format!(
-            "{} messages of {kinds}; when it was slow is not known: --slow FROM..TO, or --latency FILE\n\n",
-            number(total)
-        );
+        *text += &format!("{} messages of {kinds}; {}\n\n", number(total), self.why_not);
         let shown = if args.all { usize::MAX } else { SHOWN };
         for (name, count) in self.totals.iter().take(shown) {
             *text += &format!("{:>12}  {}\n", number(*count), shorten(name, width(terminal, 14)));
