@@ -136,8 +136,10 @@ impl Found {
             let at = |ns| units::time_of_day(ns, &terminal.zone);
             *text += &format!("  slow {}-{}: {}\n", at(interval.from_ns), at(interval.to_ns), interval.says);
         }
-        if !compared.is_comparable {
-            *text += "too short to tell differences from chance: three seconds of each are needed\n";
+        if compared.kinds.len() == 1 {
+            *text += "one kind: parts cannot be compared\n";
+        } else if !compared.is_comparable {
+            *text += &format!("too short to tell differences of {kinds} from chance: give a longer time\n");
         }
         let is_more = |kind: &&MessageKind| kind.differs && kind.odds_ratio > 1.0;
         let is_less = |kind: &&MessageKind| kind.differs && kind.odds_ratio <= 1.0;
@@ -147,6 +149,8 @@ impl Found {
         section(text, "less often in slow time", compared.kinds.iter().filter(is_less), args, terminal);
         match args.all {
             true => section(text, "no difference that is clear", compared.kinds.iter().filter(rest), args, terminal),
+            // Where nothing can differ, that nothing does says nothing.
+            false if !compared.is_comparable || compared.kinds.len() == 1 => {}
             false => {
                 *text += &format!("\n{} without a clear difference\n", count(compared.kinds.len() - found, "kind"));
             }
