@@ -1,12 +1,13 @@
 //! Logs of applications to counts of their messages.
 
 use std::fs;
+use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use fathom_evidence::kinds::{counter, loss};
 use fathom_evidence::{Recording, StrId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::app_log::counts::Counts;
 use crate::app_log::entry::{Line, Parser};
@@ -26,6 +27,9 @@ const EXAMPLES: u32 = 3;
 /// The same of warnings and errors.
 const EXAMPLES_OF_ERRORS: u32 = 20;
 
+/// Numbers of series begin here.
+const SERIES_FROM: i64 = 1 << 40;
+
 /// What stands before the class of an exception.
 const EXCEPTION: &[u8] = b"exception";
 
@@ -41,7 +45,15 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
         }
         loader.tell(file, &placing, cut);
     }
-    Ok(loader.finish())
+    Ok(loader.finish(series_of(files)))
+}
+
+/// The series of logs that are read together: those of others are no part of their sums, even where these are of the same process.
+fn series_of(files: &[PathBuf]) -> i64 {
+    let mut hasher = FxHasher::default();
+    files.iter().for_each(|file| hasher.write(file.as_os_str().as_encoded_bytes()));
+    // No thread has so high a number.
+    (hasher.finish() >> 24) as i64 | SERIES_FROM
 }
 
 /// Puts the times of a file on the common clock.
@@ -175,7 +187,7 @@ impl Loader {
         cut.iter().for_each(|says| add(loss::TRUNCATED, 0, says));
     }
 
-    fn finish(mut self) -> Recording {
+    fn finish(mut self, series: i64) -> Recording {
         if self.overlong > 0 {
             let says = format!("{} lines of logs are too long: their beginnings were read", self.overlong);
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.overlong, &says);
@@ -193,7 +205,7 @@ impl Loader {
         let mut rates = Rates::default();
         for count in counts {
             let instance = self.recording.text(StrId(count.template)).to_owned();
-            let which = Which { name: counter::LOG_MESSAGES_COUNT, instance: &instance, tid: 0 };
+            let which = Which { name: counter::LOG_MESSAGES_COUNT, instance: &instance, tid: series };
             let from_ns = count.step.saturating_mul(step_ns);
             let over = (from_ns, from_ns.saturating_add(step_ns));
             rates.add(&mut self.recording, SOURCE, which, over, f64::from(count.count));
