@@ -78,6 +78,7 @@ impl Default for Templates {
 impl Templates {
     /// The template of a message.
     pub(super) fn of(&mut self, level: Level, logger: &[u8], message: &[u8]) -> Id {
+        let logger = known_logger(logger);
         let hash = hash_of(level, logger, message);
         if let Some(id) = self.seen.get(&hash) {
             return *id;
@@ -92,39 +93,41 @@ impl Templates {
 
     fn find(&mut self, level: Level, logger: &[u8], message: &[u8]) -> Id {
         let words: Vec<Vec<u8>> = words(message).take(WORDS_MAX).map(shown).collect();
-        let leaf = self.leaf(level, logger, &words);
-        let ids = self.leaves.entry(leaf).or_default();
+        // What cannot become a template any more leaves nothing behind.
+        let is_full = self.all.len() > TEMPLATES_MAX;
+        let leaf = self.leaf(level, logger, &words, is_full);
+        let ids = self.leaves.get(&leaf).map_or(&[][..], Vec::as_slice);
         let similar = |id: &Id| self.all.get(*id as usize).map_or(0.0, |template| similarity(&template.words, &words));
         let best = ids.iter().map(|id| (*id, similar(id))).max_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((id, _)) = best.filter(|(_, similar)| *similar >= SIMILAR) {
             generalise(&mut self.all[id as usize].words, &words);
             return id;
         }
-        if self.all.len() > TEMPLATES_MAX {
+        if is_full {
             self.is_full = true;
             return OTHERS;
         }
         let id = self.all.len() as Id;
-        ids.push(id);
+        self.leaves.entry(leaf).or_default().push(id);
         let is_longer = self::words(message).nth(WORDS_MAX).is_some();
         self.all.push(Template { level, logger: logger.to_vec(), words, is_longer });
         id
     }
 
     /// Where templates are that may be that of the words.
-    fn leaf(&mut self, level: Level, logger: &[u8], words: &[Vec<u8>]) -> u64 {
+    fn leaf(&mut self, level: Level, logger: &[u8], words: &[Vec<u8>], is_full: bool) -> u64 {
         let mut hasher = FxHasher::default();
         hasher.write_u8(level as u8);
         hasher.write(logger);
         hasher.write_usize(words.len());
         let mut node = hasher.finish();
         for word in words.iter().take(2) {
-            node = self.child(node, word);
+            node = self.child(node, word, is_full);
         }
         node
     }
 
-    fn child(&mut self, node: u64, word: &[u8]) -> u64 {
+    fn child(&mut self, node: u64, word: &[u8], is_full: bool) -> u64 {
         let of = |word: &[u8]| {
             let mut hasher = FxHasher::default();
             hasher.write_u64(node);
@@ -135,6 +138,9 @@ impl Templates {
         if word == VARIABLE || self.children.contains_key(&child) {
             return child;
         }
+        if is_full {
+            return of(VARIABLE);
+        }
         let count = self.children.entry(node).or_default();
         if *count >= CHILDREN_MAX {
             return of(VARIABLE);
@@ -143,6 +149,12 @@ impl Templates {
         self.children.entry(child).or_default();
         child
     }
+}
+
+/// A logger as templates have it: a number that is one, and no class, tells nothing apart.
+fn known_logger(logger: &[u8]) -> &[u8] {
+    let logger = logger.get(..WORD_MAX_BYTES).unwrap_or(logger);
+    if is_variable(logger) && !logger.contains(&b'.') { VARIABLE } else { logger }
 }
 
 fn words(message: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -233,6 +245,7 @@ mod tests {
         let mut of = |level, logger: &str| templates.of(level, logger.as_bytes(), b"x");
         let ids = [of(Level::Info, "a"), of(Level::Warn, "a"), of(Level::Info, "b"), of(Level::Info, "a")];
         assert_eq!(ids, [1, 2, 3, 1]);
+        assert_eq!([of(Level::Info, "request-17"), of(Level::Info, "request-18"), of(Level::Info, "a.B2")], [4, 4, 5]);
     }
 
     /// Names at the beginning of messages must not fill the memory.
@@ -252,7 +265,7 @@ mod tests {
     fn no_more_than_its_bound() {
         let mut templates = Templates::default();
         for length in 0..=TEMPLATES_MAX {
-            let logger = format!("logger{length}");
+            let logger = format!("a.Logger{length}");
             templates.of(Level::Info, logger.as_bytes(), b"x");
         }
         assert_eq!((templates.all.len(), templates.is_full), (TEMPLATES_MAX + 1, true));
