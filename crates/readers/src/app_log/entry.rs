@@ -303,6 +303,13 @@ mod tests {
                 "x\ty",
             ),
             (
+                r#"{"@timestamp":"2026-11-28T03:38:57.123Z","level":"WARN","logger":"a.B","message":"x","time":35}"#,
+                Clock::Exact,
+                "WARN",
+                "a.B",
+                "x",
+            ),
+            (
                 r#"{"instant":{"epochSecond":1795837137,"nanoOfSecond":123000000},"level":"ERROR","loggerName":"a.B","message":"x"}"#,
                 Clock::Exact,
                 "ERROR",

@@ -8,6 +8,10 @@ use serde_json::Value;
 use crate::app_log::head::Level;
 use crate::app_log::stamp::{Stamp, Stamps};
 use crate::cursor::Cursor;
+use crate::lines::MAX_LINE_BYTES;
+
+/// Lines of this length were cut, with what a container writes before them.
+const CUT_FROM_BYTES: usize = MAX_LINE_BYTES - 256;
 
 /// The fields of a line that are read, in buffers that are used again.
 #[derive(Debug, Default)]
@@ -28,31 +32,27 @@ impl Fields {
             text.clear();
         }
         self.level = Level::None;
-        serde_json::Deserializer::from_slice(line).deserialize_map(self).is_ok()
+        let is_whole = serde_json::Deserializer::from_slice(line).deserialize_map(&mut *self).is_ok();
+        // Of a line that was cut counts what stands before the cut.
+        is_whole || line.len() >= CUT_FROM_BYTES && is_time(&self.time)
     }
 
     /// When it was written. Numbers are seconds, or parts of these, since the epoch.
     pub(super) fn stamp(&self, stamps: &mut Stamps) -> Option<Stamp> {
-        let mut cursor = Cursor(self.time.as_bytes());
-        if let Some(stamp) = stamps.read(&mut cursor) {
-            return Some(stamp);
+        stamp_of(&self.time, stamps)
+    }
+
+    /// Of several times counts the last that is one: `time` may be how long something took.
+    fn take_time(&mut self, time: String) {
+        if self.time.is_empty() || is_time(&time) {
+            self.time = time;
         }
-        let is_number = self.time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let whole = self.time.split('.').next().unwrap_or_default().len();
-        let scale = match whole {
-            9..=10 => 9,
-            12..=13 => 6,
-            15..=16 => 3,
-            18..=19 => 0,
-            _ => return None,
-        };
-        Cursor(self.time.as_bytes()).fixed(scale).filter(|_| is_number).map(Stamp::exact)
     }
 
     fn take(&mut self, key: &str, value: Value) {
         match (key, value) {
             ("@timestamp" | "timestamp" | "time" | "ts" | "timeMillis" | "__REALTIME_TIMESTAMP", value) => {
-                self.time = text(value);
+                self.take_time(text(value));
             }
             ("instant", Value::Object(instant)) => {
                 let part = |name: &str| instant.get(name).and_then(Value::as_u64).unwrap_or(0);
@@ -76,6 +76,27 @@ impl Fields {
             _ => {}
         }
     }
+}
+
+fn is_time(text: &str) -> bool {
+    !text.is_empty() && stamp_of(text, &mut Stamps::default()).is_some()
+}
+
+fn stamp_of(time: &str, stamps: &mut Stamps) -> Option<Stamp> {
+    let mut cursor = Cursor(time.as_bytes());
+    if let Some(stamp) = stamps.read(&mut cursor) {
+        return Some(stamp);
+    }
+    let is_number = time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let whole = time.split('.').next().unwrap_or_default().len();
+    let scale = match whole {
+        9..=10 => 9,
+        12..=13 => 6,
+        15..=16 => 3,
+        18..=19 => 0,
+        _ => return None,
+    };
+    Cursor(time.as_bytes()).fixed(scale).filter(|_| is_number).map(Stamp::exact)
 }
 
 fn text(value: Value) -> String {
