@@ -4,7 +4,7 @@
 
 use memchr::memchr;
 
-use crate::app_log::export::Export;
+use crate::app_log::export::{self, Export};
 use crate::app_log::head::{self, Entry, Head, Level};
 use crate::app_log::json;
 use crate::app_log::stamp::{self, Clock, Stamp, Stamps};
@@ -20,6 +20,9 @@ const LINES_BEFORE: usize = 30;
 /// Longest name of a container, or of a host and its process.
 const WRITER_MAX_BYTES: usize = 128;
 
+/// Longest time of a container, and what follows it.
+const TIME_MAX_BYTES: usize = 64;
+
 /// What a line is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
@@ -34,18 +37,21 @@ pub(super) enum Line<'a> {
 pub(super) fn is_log(head: &[u8]) -> bool {
     let mut parser = Parser::default();
     let (mut before, mut entries, mut sure) = (0, 0_usize, 0_usize);
-    for line in lines::of_head(head).filter(|line| !trim(line).is_empty()).take(LINES_TO_RECOGNISE) {
+    // There empty lines end entries, each of which has many fields.
+    let is_export = export::begins(head);
+    for line in lines::of_head(head).filter(|line| is_export || !trim(line).is_empty()).take(LINES_TO_RECOGNISE) {
         match parser.line(line) {
             Line::Entry(entry) => {
                 entries += 1;
                 sure += usize::from(entry.head.level != Level::None || !entry.head.logger.is_empty());
             }
-            _ if entries == 0 => before += 1,
+            _ if entries == 0 && !is_export => before += 1,
             _ => {}
         }
     }
     let is_short = head.len() < crate::SNIFF_BYTES && entries == 1 && before == 0;
-    memchr(0, head).is_none() && before <= LINES_BEFORE && (sure >= 2 || is_short && sure == 1) && sure * 2 > entries
+    let is_text = is_export || memchr(0, head).is_none();
+    is_text && before <= LINES_BEFORE && (sure >= 2 || is_short && sure == 1) && sure * 2 > entries
 }
 
 /// Reads line after line.
@@ -56,6 +62,8 @@ pub(super) struct Parser {
     begun: Option<(Stamp, Vec<u8>)>,
     export: Export,
     json: json::Fields,
+    /// Of an object that is the text of another one.
+    inner: json::Fields,
 }
 
 impl Parser {
@@ -63,10 +71,15 @@ impl Parser {
         if self.export.takes(line) {
             return self.export.line(line).map_or(Line::Other, Line::Entry);
         }
-        if line.first() == Some(&b'{') {
-            return self.of_json(line);
-        }
         let line = without_container(line);
+        if line.first() == Some(&b'{') {
+            return if self.json.read(line) { self.of_fields(None) } else { Line::Other };
+        }
+        if let Some((text, stamp)) = json_behind_time(line, &mut self.stamps)
+            && self.json.read(text)
+        {
+            return self.of_fields(Some(stamp));
+        }
         if let Some((stamp, logger)) = self.begin_jul(line) {
             self.begun = Some((stamp, logger));
             return Line::Other;
@@ -90,18 +103,23 @@ impl Parser {
         Some((stamp, class.to_vec()))
     }
 
-    fn of_json<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
-        if !self.json.read(line) {
-            return Line::Other;
-        }
-        let Parser { stamps, json, .. } = self;
-        let stamp = json.stamp(stamps);
-        if !json.wrapped.is_empty() {
-            return wrapped(trim(json.wrapped.as_bytes()), stamp, stamps);
+    /// What was read of an object, behind the time of a container or within another object.
+    fn of_fields<'a>(&'a mut self, outer: Option<Stamp>) -> Line<'a> {
+        let Parser { stamps, json, inner, .. } = self;
+        let mut stamp = outer.or_else(|| json.stamp(stamps));
+        let mut fields: &json::Fields = json;
+        if !fields.wrapped.is_empty() {
+            let line = trim(fields.wrapped.as_bytes());
+            if line.first() != Some(&b'{') || !inner.read(line) {
+                return wrapped(line, stamp, stamps);
+            }
+            stamp = stamp.or_else(|| inner.stamp(stamps));
+            fields = inner;
         }
         let Some(stamp) = stamp else { return Line::Other };
-        let head = Head { level: json.level, logger: json.logger.as_bytes(), message: trim(json.message.as_bytes()) };
-        Line::Entry(Entry { stamp, head, exception: exception(json.exception.as_bytes()).unwrap_or_default() })
+        let message = trim(fields.message.as_bytes());
+        let head = Head { level: fields.level, logger: fields.logger.as_bytes(), message };
+        Line::Entry(Entry { stamp, head, exception: exception(fields.exception.as_bytes()).unwrap_or_default() })
     }
 }
 
@@ -131,6 +149,16 @@ fn without_container(line: &[u8]) -> &[u8] {
     let is_name = name.first().is_some_and(u8::is_ascii_alphabetic) && name.len() <= WRITER_MAX_BYTES;
     cursor.spaces();
     if is_name && cursor.eat(b"| ") { cursor.0 } else { line }
+}
+
+/// An object behind the time that Docker or Kubernetes writes before each line, and that time.
+fn json_behind_time<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<(&'a [u8], Stamp)> {
+    memchr(b'{', line.get(..TIME_MAX_BYTES).unwrap_or(line))?;
+    let mut cursor = Cursor(line);
+    let stamp = stamps.read(&mut cursor).filter(|stamp| stamp.clock == Clock::Exact)?;
+    of_container(&mut cursor);
+    cursor.spaces();
+    (cursor.peek() == Some(b'{')).then_some((cursor.0, stamp))
 }
 
 /// A line that begins with a time, perhaps behind its level.
@@ -324,6 +352,27 @@ mod tests {
                 "x",
             ),
             (
+                r#"{"log":"{\"level\":\"WARN\",\"logger\":\"a.B\",\"message\":\"x\"}\n","time":"2026-11-28T03:38:57.123Z"}"#,
+                Clock::Exact,
+                "WARN",
+                "a.B",
+                "x",
+            ),
+            (
+                r#"2026-11-28T03:38:57.123Z stdout F {"level":"WARN","logger":"a.B","message":"x"}"#,
+                Clock::Exact,
+                "WARN",
+                "a.B",
+                "x",
+            ),
+            (
+                r#"web-1  | {"level":"WARN","logger":"a.B","message":"x","time":"2026-11-28T03:38:57.123Z"}"#,
+                Clock::Exact,
+                "WARN",
+                "a.B",
+                "x",
+            ),
+            (
                 r#"{"log":"2026-11-28 04:38:57,123 WARN a.b.C - x\n","stream":"stdout","time":"2026-11-28T03:38:57.123Z"}"#,
                 Clock::Exact,
                 "WARN",
@@ -354,6 +403,7 @@ mod tests {
             ("12:00:01 is noon\n".repeat(9), false),
             ("text\n".repeat(100) + line, false),
             (format!("{line}\0{line}"), false),
+            ("__CURSOR=s=1\n__REALTIME_TIMESTAMP=1795837137123000\nPRIORITY=3\nMESSAGE=x\n\n".repeat(2), true),
             (String::new(), false),
         ] {
             assert_eq!(is_log(head.as_bytes()), expected, "{head}");

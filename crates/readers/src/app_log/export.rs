@@ -12,6 +12,11 @@ const LENGTH_BYTES: usize = 8;
 
 const TIME: &[u8] = b"__REALTIME_TIMESTAMP=";
 
+/// Whether a file of this format begins so.
+pub(super) fn begins(head: &[u8]) -> bool {
+    head.starts_with(TIME) || head.starts_with(b"__CURSOR=")
+}
+
 /// The entry that is read.
 #[derive(Debug, Default)]
 pub(super) struct Export {
@@ -27,7 +32,7 @@ pub(super) struct Export {
 impl Export {
     /// Whether a line is for this format. The first line of such a file tells.
     pub(super) fn takes(&mut self, line: &[u8]) -> bool {
-        self.is_export |= line.starts_with(TIME) || line.starts_with(b"__CURSOR=");
+        self.is_export |= begins(line);
         self.is_export
     }
 
