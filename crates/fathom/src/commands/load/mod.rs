@@ -150,13 +150,23 @@ fn planned(args: &Args) -> Result<(Vec<(String, f64)>, Vec<Due>, Vec<String>)> {
     let wanted = Wanted { duration: args.duration, speed: args.speed, rate: args.rate, seed: args.seed };
     let named = |path: &Path| path.display().to_string();
     let due = schedule(&arrivals, mix.as_ref().map(|mix| &mix.arrivals), &wanted).with_context(|| named(&args.from))?;
+    notes.extend(ended_early(args.duration, &arrivals, &due));
     notes.extend(mix.iter().flat_map(|mix| mix.notes.clone()));
     let Arrivals { requests, .. } = mix.map_or(arrivals, |mix| mix.arrivals);
     Ok((requests, due, notes))
 }
 
+/// What is said where a log ended before the time that was asked for.
+fn ended_early(wanted: Option<Duration>, arrivals: &Arrivals, due: &[Due]) -> Option<String> {
+    let wanted = wanted.filter(|_| !arrivals.arrived.is_empty() && due.len() == arrivals.arrived.len())?;
+    let length = Duration::from_nanos(due.last()?.due_ns.unsigned_abs());
+    let is_early = length.saturating_add(Duration::from_secs(1)) < wanted;
+    is_early.then(|| format!("the requests end after {:.0} s, before the time of --for is over", length.as_secs_f64()))
+}
+
 fn paths_or_mix(args: &Args) -> Result<Source> {
-    let source = Source::read(&args.from, args.send_writes, args.seed)?;
+    // With a mix, only the times of these count.
+    let source = Source::read(&args.from, args.send_writes || args.mix.is_some(), args.seed)?;
     if args.mix.is_none() && !source.has_paths() {
         bail!(
             "{}: says when requests arrived and not what they asked for: give --mix FILE, an access log or CSV with method,path,weight",
@@ -167,11 +177,21 @@ fn paths_or_mix(args: &Args) -> Result<Source> {
 }
 
 fn setting(args: &Args) -> Setting<'_> {
-    let mut headers: HashMap<&str, Vec<&str>> = HashMap::from([("User-Agent", vec!["fathom-load"])]);
-    for (name, value) in &args.header {
-        headers.entry(name).or_default().push(value);
-    }
+    let headers = headers(&args.header);
     Setting { to: &args.to, headers, timeout: args.timeout, workers: args.workers, histograms: Path::new(HISTOGRAMS) }
+}
+
+/// Values by names, which are the same in upper and lower case.
+fn headers(given: &[(String, String)]) -> HashMap<&str, Vec<&str>> {
+    let mut headers: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (name, value) in given {
+        let known = headers.keys().copied().find(|known| known.eq_ignore_ascii_case(name));
+        headers.entry(known.unwrap_or(name)).or_default().push(value);
+    }
+    if !headers.keys().any(|name| name.eq_ignore_ascii_case("User-Agent")) {
+        headers.insert("User-Agent", vec!["fathom-load"]);
+    }
+    headers
 }
 
 /// Writes into the folder that this is run in. Of a run that shows nothing no latencies stay.
@@ -228,6 +248,9 @@ mod tests {
         for bad in ["a", ": b", "a b: c", "a: b\nc"] {
             assert!(header(bad).is_err(), "{bad}");
         }
+        let given =
+            [("user-agent", "a"), ("X", "1"), ("x", "2")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(headers(&given), HashMap::from([("user-agent", vec!["a"]), ("X", vec!["1", "2"])]));
         assert!(positive("0.5").is_ok() && positive("0").is_err() && positive("nan").is_err());
     }
 }

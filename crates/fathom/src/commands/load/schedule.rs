@@ -13,7 +13,7 @@ const MILLISECOND_NS: i64 = 1_000_000;
 const DURATION_DEFAULT_NS: i64 = 60 * SECOND_NS;
 
 /// More requests of one run are not kept in memory.
-const REQUESTS_MAX: usize = 20_000_000;
+pub(super) const REQUESTS_MAX: usize = 2_000_000;
 
 /// What is wanted of a schedule.
 #[derive(Debug, Clone, Default)]

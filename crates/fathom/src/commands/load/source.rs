@@ -10,7 +10,7 @@ use fathom_evidence::detail;
 use fathom_evidence::kinds::span;
 use fathom_readers::{Arrivals, Arrived, as_request};
 
-use super::schedule::resolution_ns;
+use super::schedule::{REQUESTS_MAX, resolution_ns};
 use crate::finish;
 
 /// Methods that change nothing, by the rules of HTTP.
@@ -33,8 +33,8 @@ impl Source {
             true => of_recording(&finish::open(path).with_context(name)?, seed).with_context(name)?,
             false => of_file(fathom_readers::arrivals(path)?),
         };
-        if !with_writes {
-            source.leave_out_writes();
+        if !with_writes && !source.leave_out_writes() {
+            bail!("{}: all requests may change something: --send-writes sends them", name());
         }
         Ok(source)
     }
@@ -44,7 +44,8 @@ impl Source {
         self.arrivals.requests.iter().all(|(request, _)| as_request(request).is_some())
     }
 
-    fn leave_out_writes(&mut self) {
+    /// False if nothing is left then.
+    fn leave_out_writes(&mut self) -> bool {
         let Arrivals { requests, arrived, .. } = &mut self.arrivals;
         let is_write = |text: &str| as_request(text).is_some() && !READS.iter().any(|method| text.starts_with(method));
         let writes: Vec<bool> = requests.iter().map(|(text, _)| is_write(text)).collect();
@@ -60,6 +61,7 @@ impl Source {
                 100.0 * share
             ));
         }
+        writes.is_empty() || writes.contains(&false)
     }
 }
 
@@ -87,7 +89,7 @@ fn of_recording(recording: &Recording, seed: u64) -> Result<Source> {
         let stands_for = detail.stands_for.unwrap_or(1).max(1);
         by_name.entry(recording.text(row.name)).or_default().push((row.time_ns, stands_for));
     }
-    let count = |rows: &[(i64, u64)]| rows.iter().map(|(_, stands_for)| stands_for).sum::<u64>();
+    let count = |rows: &[(i64, u64)]| rows.iter().fold(0_u64, |sum, (_, stands_for)| sum.saturating_add(*stands_for));
     if by_name.keys().any(|name| as_request(name).is_some()) {
         by_name.retain(|name, _| as_request(name).is_some());
     } else if let Some(most) = by_name.iter().max_by_key(|(_, rows)| count(rows)).map(|(name, _)| *name) {
@@ -95,6 +97,10 @@ fn of_recording(recording: &Recording, seed: u64) -> Result<Source> {
     }
     if by_name.is_empty() {
         bail!("no requests in it; record those of the service, or import them with --latency");
+    }
+    let all = by_name.values().fold(0_u64, |sum, rows| sum.saturating_add(count(rows)));
+    if all > REQUESTS_MAX as u64 {
+        bail!("{all} requests are more than {REQUESTS_MAX}: take a shorter recording");
     }
     Ok(expanded(&by_name, seed))
 }
@@ -105,7 +111,8 @@ fn expanded(by_name: &BTreeMap<&str, Vec<(i64, u64)>>, seed: u64) -> Source {
     let mut arrivals = Arrivals::default();
     for (request, (name, rows)) in (0..).zip(by_name) {
         for (time_ns, stands_for) in rows {
-            let around = (1..*stands_for).map(|_| time_ns + rng.i64(-SAMPLED_WITHIN_NS / 2..SAMPLED_WITHIN_NS / 2));
+            let around = (1..*stands_for)
+                .map(|_| time_ns.saturating_add(rng.i64(-SAMPLED_WITHIN_NS / 2..SAMPLED_WITHIN_NS / 2)));
             let times = std::iter::once(*time_ns).chain(around);
             arrivals.arrived.extend(times.map(|time_ns| Arrived { time_ns, before_ns: 0, request }));
         }
@@ -144,6 +151,8 @@ mod tests {
         assert!(times.iter().all(|time| time.abs() <= SAMPLED_WITHIN_NS / 2));
         assert!(!source.has_paths() && source.notes[0].contains("2 rows for 4 requests"), "{:?}", source.notes);
         assert!(of_recording(&recording(&[]), 1).is_err());
+        let many = format!(r#"{{"stands_for":{}}}"#, i64::MAX);
+        assert!(of_recording(&recording(&[(":8080", T, &many), (":8080", T, &many)]), 1).is_err());
     }
 
     #[test]
@@ -156,7 +165,7 @@ mod tests {
     #[test]
     fn writes_are_left_out() {
         let mut source = of_recording(&recording(&[("GET /a", 6, ""), ("POST /b", 7, "")]), 1).unwrap();
-        source.leave_out_writes();
+        assert!(source.leave_out_writes());
         assert_eq!(source.arrivals.requests, [("GET /a".to_owned(), 1.0), ("POST /b".to_owned(), 0.0)]);
         assert_eq!(source.arrivals.arrived.len(), 1);
         assert!(source.notes[0].starts_with("50.0 % of the requests"), "{:?}", source.notes);
