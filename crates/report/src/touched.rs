@@ -73,6 +73,8 @@ fn says(ways: &[Way]) -> String {
             let least = of(true).map(|way| way.ns_per_4_kib).fold(f64::INFINITY, f64::min);
             says += &format!(", of huge pages {}", format::time(least * PAGES_PER_GIB));
         }
+        // Where the kernel does not tell, there may be some.
+        Some(way) if way.in_huge_pages.is_none() => {}
         _ => says += "; this process gets no huge pages here",
     }
     for way in tried.iter().filter(|way| takes_more_faults(way, &tried)) {
@@ -153,6 +155,9 @@ mod tests {
     #[test]
     fn huge_pages_that_were_not_given_are_told() {
         let none = Way { in_huge_pages: Some(0.0), ..way("write", true, 1_000.0, 256.0) };
-        assert!(says(&[way("write", false, 1_000.0, 256.0), none]).contains("no huge pages"));
+        let small = || way("write", false, 1_000.0, 256.0);
+        assert!(says(&[small(), none.clone()]).contains("no huge pages"));
+        let unknown = Way { in_huge_pages: None, ..none };
+        assert!(!says(&[small(), unknown]).contains("huge"));
     }
 }
