@@ -24,6 +24,9 @@ const CLASSES_MAX: usize = 100;
 /// Flags, segments and kinds of memory that are kept at a time: a JVM has some hundred.
 const VALUES_MAX: usize = 10_000;
 
+/// Flags and other facts that are kept.
+const FACTS_MAX: usize = 10_000;
+
 const RECORD_WITH: &str =
     "while sleep 5; do date -u +%FT%TZ; jcmd PID Compiler.codecache; jcmd PID GC.heap_info; done > jcmd.txt";
 
@@ -81,6 +84,13 @@ struct Loader {
     classes: usize,
     /// Values of this file.
     seen: usize,
+    facts: usize,
+    /// The JVM whose outputs of this file are read: the first.
+    pid: Option<i64>,
+    /// Whether outputs of another one are being passed over.
+    is_of_other: bool,
+    /// Whether there were any in this file.
+    has_other: bool,
     /// Whether one of its counters has a time that had to be assumed.
     is_estimated: bool,
 }
@@ -89,7 +99,19 @@ impl Default for Loader {
     fn default() -> Loader {
         let (recording, values) = Default::default();
         let (at, started_at_ns) = (At::File(0), None);
-        Loader { recording, started_at_ns, at, values, classes: 0, seen: 0, is_estimated: false }
+        Loader {
+            recording,
+            started_at_ns,
+            at,
+            values,
+            classes: 0,
+            seen: 0,
+            facts: 0,
+            pid: None,
+            is_of_other: false,
+            has_other: false,
+            is_estimated: false,
+        }
     }
 }
 
@@ -102,6 +124,15 @@ impl Loader {
     }
 
     fn item(&mut self, item: Item<'_>) {
+        if let Item::Pid(pid) = item {
+            let first = *self.pid.get_or_insert(pid);
+            self.is_of_other = pid != first;
+            self.has_other |= self.is_of_other;
+        }
+        // A time may be that of all JVMs that are asked then.
+        if self.is_of_other && !matches!(item, Item::Time(..)) {
+            return;
+        }
         match item {
             Item::Time(ns, is_known) => self.move_to(At::Line(ns, is_known)),
             Item::Uptime(ns) => {
@@ -152,7 +183,8 @@ impl Loader {
     }
 
     fn fact(&mut self, about: &str, key: &str, value: &str) {
-        if self.recording.fact(about, key) != Some(value) && self.seen < VALUES_MAX {
+        if self.recording.fact(about, key) != Some(value) && self.facts < FACTS_MAX {
+            self.facts += 1;
             self.recording.add_fact(about, key, value, SOURCE);
         }
     }
@@ -192,6 +224,10 @@ impl Loader {
                 "{name}: outputs of jcmd have no time: that at which the file was written was taken, or local time as UTC; record with: {RECORD_WITH}"
             );
             self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, &says);
+        }
+        if let Some(pid) = self.pid.filter(|_| self.has_other) {
+            let says = format!("{name}: outputs of several JVMs: only {pid}'s were read; give each its own file");
+            self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, 0, &says);
         }
         cut.iter().for_each(|says| self.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{name}: {says}")));
     }
