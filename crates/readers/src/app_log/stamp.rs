@@ -184,6 +184,12 @@ pub(super) struct Year {
 /// Lines of a log are out of order by less than this.
 const ORDER_NS: i64 = 180 * DAY_NS;
 
+/// What is so much later than the line before is of the year before: a log may say nothing for months, but hardly for so long.
+const LATE_IN_YEAR_NS: i64 = 360 * DAY_NS;
+
+/// The same of a day, of which a log may say nothing for many hours.
+const LATE_IN_DAY_NS: i64 = 23 * 3_600 * SECOND_NS;
+
 impl Year {
     /// Of a log whose first line has the time `first_ns` in its year and that was written until `written_ns`.
     pub(super) fn of(first_ns: i64, written_ns: i64) -> Year {
@@ -194,15 +200,24 @@ impl Year {
 
     /// Since the epoch.
     pub(super) fn place(&mut self, ns: i64) -> i64 {
+        // A line from before New Year that stands behind it leaves the year as it is.
+        if ns.saturating_sub(self.last_ns) > LATE_IN_YEAR_NS {
+            return in_year(self.year - 1, ns);
+        }
         if self.last_ns.saturating_sub(ns) > ORDER_NS {
             self.year += 1;
         }
         self.last_ns = ns;
-        let is_leap = time::midnight_ns(self.year, 3, 1).zip(time::midnight_ns(self.year, 2, 28));
-        let is_leap = is_leap.is_some_and(|(march, february)| march - february > DAY_NS);
-        let behind_february = ns >= 60 * DAY_NS && !is_leap;
-        start_ns(self.year) + ns - if behind_february { DAY_NS } else { 0 }
+        in_year(self.year, ns)
     }
+}
+
+/// A time of a leap year in another year, since the epoch.
+fn in_year(year: i64, ns: i64) -> i64 {
+    let is_leap = time::midnight_ns(year, 3, 1).zip(time::midnight_ns(year, 2, 28));
+    let is_leap = is_leap.is_some_and(|(march, february)| march - february > DAY_NS);
+    let behind_february = ns >= 60 * DAY_NS && !is_leap;
+    start_ns(year) + ns - if behind_february { DAY_NS } else { 0 }
 }
 
 fn start_ns(year: i64) -> i64 {
@@ -225,6 +240,10 @@ impl Day {
 
     /// Since the epoch.
     pub(super) fn place(&mut self, ns: i64) -> i64 {
+        // A line from before midnight that stands behind it leaves the day as it is.
+        if ns.saturating_sub(self.last_ns) > LATE_IN_DAY_NS {
+            return self.midnight_ns.saturating_sub(DAY_NS).saturating_add(ns);
+        }
         if self.last_ns.saturating_sub(ns) > DAY_NS / 2 {
             self.midnight_ns = self.midnight_ns.saturating_add(DAY_NS);
         }
@@ -278,9 +297,13 @@ mod tests {
         let mut year = Year::of(of("Dec 31 23:59:59"), written_ns);
         assert_eq!(year.place(of("Dec 31 23:59:59")), exact("2026-12-31T23:59:59Z"));
         assert_eq!(year.place(of("Jan  1 00:00:00")), exact("2027-01-01T00:00:00Z"));
+        assert_eq!(year.place(of("Dec 31 23:59:58")), exact("2026-12-31T23:59:58Z"));
+        assert_eq!(year.place(of("Jan  1 00:00:01")), exact("2027-01-01T00:00:01Z"));
         assert_eq!(Year::of(0, written_ns).place(of("Mar  1 00:00:00")), exact("2027-03-01T00:00:00Z"));
         let mut day = Day::since(exact("2026-11-28T23:59:00Z"));
         assert_eq!(day.place(of("23:59:59")), exact("2026-11-28T23:59:59Z"));
         assert_eq!(day.place(of("00:00:01")), exact("2026-11-29T00:00:01Z"));
+        assert_eq!(day.place(of("23:59:58")), exact("2026-11-28T23:59:58Z"));
+        assert_eq!(day.place(of("00:00:02")), exact("2026-11-29T00:00:02Z"));
     }
 }
