@@ -25,10 +25,27 @@ enum Which {
     Numbered(i64),
 }
 
+impl Which {
+    fn name(self, recording: &Recording, architecture: &str) -> Cow<'static, str> {
+        match self {
+            Which::Named(name) => Cow::Owned(recording.text(name).to_owned()),
+            Which::Numbered(number) => name_of(number, architecture),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
-    Begins { which: Which, first: Option<i64>, stacks: [StackId; 2] },
-    Ends { result: i64 },
+    Begins {
+        which: Which,
+        first: Option<i64>,
+        stacks: [StackId; 2],
+    },
+    /// Which call ends is not always told.
+    Ends {
+        which: Option<Which>,
+        result: i64,
+    },
 }
 
 /// What was seen.
@@ -56,8 +73,14 @@ impl SystemCalls {
                 let first = DESCRIPTORS.iter().find_map(|field| format.number(raw, field));
                 Some((Which::Named(name), first))
             }
-            Some(("raw_syscalls", "sys_exit")) => return self.ends(format, raw, (time_ns, tid)),
-            Some(("syscalls", name)) if name.starts_with("sys_exit_") => return self.ends(format, raw, (time_ns, tid)),
+            Some(("raw_syscalls", "sys_exit")) => {
+                let which = format.number(raw, "id").filter(|id| *id >= 0).map(Which::Numbered);
+                return self.ends(format, raw, (time_ns, tid), which);
+            }
+            Some(("syscalls", name)) if name.starts_with("sys_exit_") => {
+                let name = recording.strings.intern(&name["sys_exit_".len()..]);
+                return self.ends(format, raw, (time_ns, tid), Some(Which::Named(name)));
+            }
             _ => None,
         };
         let Some((which, first)) = what.filter(|_| self.events.len() < EVENTS_MAX) else { return false };
@@ -66,9 +89,9 @@ impl SystemCalls {
         true
     }
 
-    fn ends(&mut self, format: &Format, raw: &[u8], (time_ns, tid): (i64, i64)) -> bool {
+    fn ends(&mut self, format: &Format, raw: &[u8], (time_ns, tid): (i64, i64), which: Option<Which>) -> bool {
         let result = format.number(raw, "ret").filter(|_| self.events.len() < EVENTS_MAX);
-        self.events.extend(result.map(|result| (time_ns, tid, What::Ends { result })));
+        self.events.extend(result.map(|result| (time_ns, tid, What::Ends { which, result })));
         result.is_some()
     }
 
@@ -80,16 +103,15 @@ impl SystemCalls {
             calls.rows_until(recording, time_ns);
             match what {
                 What::Begins { which, first, stacks } => {
-                    let name = match which {
-                        Which::Named(name) => Cow::Owned(recording.text(name).to_owned()),
-                        Which::Numbered(number) => name_of(number, architecture),
-                    };
+                    let name = which.name(recording, architecture);
                     let descriptor = first.filter(|first| (0..i64::from(i32::MAX)).contains(first));
                     calls.begins(tid, time_ns, &Call { name: &name, descriptor, ..Call::default() }, stacks);
                 }
-                What::Ends { result } => {
+                What::Ends { which, result } => {
+                    // Where an end was lost, the next one is of another call.
+                    let name = which.map_or(Cow::Borrowed(""), |which| which.name(recording, architecture));
                     let result = if (ERRORS_FROM..0).contains(&result) { -1 } else { result.max(0) };
-                    calls.ends(recording, tid, time_ns, Call { result: Some(result), ..Call::default() });
+                    calls.ends(recording, tid, time_ns, Call { name: &name, result: Some(result), ..Call::default() });
                 }
             }
         }
