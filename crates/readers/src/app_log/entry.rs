@@ -77,6 +77,7 @@ impl Parser {
         }
         if let Some((text, stamp)) = json_behind_time(line, &mut self.stamps)
             && self.json.read(text)
+            && self.json.has_message()
         {
             return self.of_fields(Some(stamp));
         }
@@ -104,7 +105,7 @@ impl Parser {
     }
 
     /// What was read of an object, behind the time of a container or within another object.
-    fn of_fields<'a>(&'a mut self, outer: Option<Stamp>) -> Line<'a> {
+    fn of_fields(&mut self, outer: Option<Stamp>) -> Line<'_> {
         let Parser { stamps, json, inner, .. } = self;
         let mut stamp = outer.or_else(|| json.stamp(stamps));
         let mut fields: &json::Fields = json;

@@ -37,6 +37,11 @@ impl Fields {
         is_whole || line.len() >= CUT_FROM_BYTES && is_time(&self.time)
     }
 
+    /// Whether it says anything: objects may also be what a program logs as text.
+    pub(super) fn has_message(&self) -> bool {
+        !self.message.is_empty() || !self.wrapped.is_empty()
+    }
+
     /// When it was written. Numbers are seconds, or parts of these, since the epoch.
     pub(super) fn stamp(&self, stamps: &mut Stamps) -> Option<Stamp> {
         stamp_of(&self.time, stamps)
