@@ -41,7 +41,7 @@ Messages that differ in numbers and names only are one kind. A kind is named if 
 and also had a larger (or smaller) part in all messages; of all that are named, about 5 % may be there by chance.
 What a program logs in slow time is mostly what followed from it: a by-product and not the cause.";
 
-const NOT_KNOWN: &str = "when it was slow is not known: --slow FROM..TO, or --latency FILE";
+const GIVE: &str = "--slow FROM..TO, or --latency FILE";
 
 /// Kinds that are told without being asked.
 const SHOWN: usize = 15;
@@ -91,8 +91,9 @@ impl Found {
                 format!("the log covers {}..{} only: not both slow time and other", at(from_ns), at(to_ns))
             }
             _ if is_slow => "all of it was slow: nothing to compare with".to_owned(),
-            (_, HeadlineKind::CannotTell) => NOT_KNOWN.to_owned(),
-            _ => "nothing was slow: --slow FROM..TO says otherwise".to_owned(),
+            (_, HeadlineKind::NothingSlow) => "nothing was slow: --slow FROM..TO says otherwise".to_owned(),
+            (_, HeadlineKind::NoSign) => format!("nothing that was recorded shows slow time: {GIVE}"),
+            _ => format!("when it was slow is not known: {GIVE}"),
         };
         let losses = explanation.losses.into_iter().map(|loss| loss.says).collect();
         let (compared, totals) = (compared_messages(&analysis), message_totals(&analysis));
