@@ -40,3 +40,6 @@ pub use values::{Column, ColumnMut, ColumnType};
 
 /// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
 const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
+
+/// From this on, the thread of a counter is none: such numbers tell series of the same name apart, as those of two logs.
+pub const SERIES_FROM: i64 = 1 << 40;

@@ -4,7 +4,7 @@
 //! role, because nobody looks at two thousand lines.
 
 use fathom_evidence::kinds::{counter, only_grows};
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::{Recording, SERIES_FROM, StrId};
 use fathom_timeline::{Analysis, BUCKET_NS, Series, SignalKind, ThreadState, Wait};
 use rustc_hash::FxHashMap;
 
@@ -115,7 +115,8 @@ fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
 
 fn of_counter(recording: &Recording, axis: &Axis, threads: &Threads, word: StrId, rows: &[u32]) -> Option<Lane> {
     let name = recording.text(word);
-    let is_of_threads = rows.iter().any(|row| recording.counters.tid[*row as usize] != 0);
+    let mut tids = rows.iter().map(|row| recording.counters.tid[*row as usize]);
+    let is_of_threads = tids.any(|tid| tid != 0 && tid < SERIES_FROM);
     let (grows, is_share) = (only_grows(name), name == counter::CPU_THREAD_RATIO);
     let mut instances = match is_of_threads {
         true => by_role(recording, axis, threads, rows, grows || is_share),
@@ -146,12 +147,15 @@ fn of_counter(recording: &Recording, axis: &Axis, threads: &Threads, word: StrId
 /// A line for each instance, those that change most first to be kept.
 fn by_instance(recording: &Recording, axis: &Axis, rows: &[u32], grows: bool) -> Vec<Instance> {
     let table = &recording.counters;
-    let mut found: FxHashMap<StrId, Vec<(i64, f64)>> = FxHashMap::default();
+    let mut found: FxHashMap<(StrId, i64), Vec<(i64, f64)>> = FxHashMap::default();
     for row in rows.iter().map(|row| *row as usize) {
-        found.entry(table.instance[row]).or_default().push((axis.at(table.time_ns[row]), table.value[row]));
+        found
+            .entry((table.instance[row], table.tid[row]))
+            .or_default()
+            .push((axis.at(table.time_ns[row]), table.value[row]));
     }
     let mut lines: Vec<(String, Vec<(i64, f64)>)> =
-        found.into_iter().map(|(name, points)| (recording.text(name).to_owned(), points)).collect();
+        found.into_iter().map(|((name, _), points)| (recording.text(name).to_owned(), points)).collect();
     for (_, points) in &mut lines {
         points.sort_by_key(|point| point.0);
     }

@@ -3,7 +3,7 @@
 use std::ops::Index;
 
 use fathom_evidence::kinds::{counter, role};
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::{Recording, SERIES_FROM, StrId};
 use fathom_timeline::Sources;
 use rustc_hash::FxHashMap;
 
@@ -45,7 +45,7 @@ impl Threads {
         }
         count_samples(recording, &mut found);
         for tid in recording.spans.tid.iter().chain(&recording.counters.tid) {
-            if *tid != 0 {
+            if *tid != 0 && *tid < SERIES_FROM {
                 found.entry(*tid).or_insert_with(|| unnamed(*tid));
             }
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use fathom_evidence::kinds::{counter, loss};
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::{Recording, SERIES_FROM, StrId};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::app_log::counts::Counts;
@@ -26,9 +26,6 @@ const EXAMPLES: u32 = 3;
 
 /// The same of warnings and errors.
 const EXAMPLES_OF_ERRORS: u32 = 20;
-
-/// Numbers of series begin here.
-const SERIES_FROM: i64 = 1 << 40;
 
 /// What stands before the class of an exception.
 const EXCEPTION: &[u8] = b"exception";
