@@ -140,8 +140,10 @@ fn answer(args: &Args, summary: &Summary) -> Answer {
     }
 }
 
-/// The requests, which of them is due when, and what has to be said of that.
-fn planned(args: &Args) -> Result<(Vec<(String, f64)>, Vec<Due>, Vec<String>)> {
+/// The requests with their weights, which of them is due when, and what has to be said of that.
+type Planned = (Vec<(String, f64)>, Vec<Due>, Vec<String>);
+
+fn planned(args: &Args) -> Result<Planned> {
     let Source { arrivals, mut notes } = paths_or_mix(args)?;
     let mix = args.mix.as_deref().map(|path| Source::read(path, args.send_writes, args.seed)).transpose()?;
     if let Some(without) = mix.as_ref().filter(|mix| !mix.has_paths()).and(args.mix.as_ref()) {
