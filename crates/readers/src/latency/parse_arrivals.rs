@@ -115,7 +115,10 @@ pub(super) fn sendable(method: &[u8], target: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn row(first: &str, line: &str) -> Option<(Option<(i64, i64)>, String, f64)> {
+    /// When it is due, what is asked for, and the weight.
+    type Row = (Option<(i64, i64)>, String, f64);
+
+    fn row(first: &str, line: &str) -> Option<Row> {
         let mut format = Format::of(&[first.as_bytes()]).expect("a format");
         format.row(line.as_bytes()).map(|row| (row.time_ns, row.request, row.weight))
     }
