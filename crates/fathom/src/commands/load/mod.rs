@@ -1,6 +1,6 @@
 //! `fathom load`: production's requests, sent to another server when they are due.
 //!
-//! [`source`] reads what arrived, [`schedule`] says what is due when, [`engine`] has another program send it, [`judge`] says
+//! [`source`] reads what arrived, [`mod@schedule`] says what is due when, [`engine`] has another program send it, [`judge`] says
 //! whether that program kept up, and [`summary`] what was seen.
 
 mod engine;
