@@ -1,16 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { matcher } from "../base/search.ts";
 import type { FlameRows } from "../data/source.ts";
-import {
-  foldRecursion,
-  frameAt,
-  graft,
-  keptOfBaseline,
-  layout,
-  mainDepth,
-  ofBaseline,
-  search,
-} from "./flame_layout.ts";
+import { foldRecursion, frameAt, graft, layout, mainDepth, ofBaseline, search } from "./flame_layout.ts";
 
 /** Rows from a drawing: indented names with their total. */
 function drawn(text: string): FlameRows {
@@ -149,23 +140,21 @@ test("more of a frame takes the place of what was there", () => {
 });
 
 test("the baseline alone has the frames that it has, with their own weights", () => {
-  const both = {
-    depth: Int32Array.of(0, 1, 1, 2, 2),
-    node: Int32Array.of(0, 4, 1, 2, 0),
-    name: ["all", "only slow", "run", "slow", "only quiet"],
+  const rows = ofBaseline({
+    depth: Int32Array.of(0, 1, 2, 2, 1),
+    node: Int32Array.of(0, 1, 2, 3, 4),
+    name: ["all", "run", "slow", "quick", "only slow"],
     kind: ["", "java", "java", "java", "java"],
     module: ["", "", "", "", ""],
-    total: Float64Array.of(100, 40, 60, 60, 0),
-    self: Float64Array.of(0, 40, 0, 60, 0),
-    base: Float64Array.of(9, Number.NaN, 9, 2, 4),
+    total: Float64Array.of(100, 60, 50, 10, 40),
+    self: Float64Array.of(0, 0, 50, 10, 40),
+    base: Float64Array.of(9, 9, 2, 4, Number.NaN),
     unit: "ns",
     samples: 7,
     cut: 0,
-  };
-  const kept = keptOfBaseline(both);
-  expect(kept).toEqual([0, 2, 3, 4]);
-  const rows = ofBaseline(both, kept);
-  expect(rows.name).toEqual(["all", "run", "slow", "only quiet"]);
+  });
+  expect(rows.name).toEqual(["all", "run", "slow", "quick"]);
   expect([...rows.total]).toEqual([9, 9, 2, 4]);
   expect([...rows.self]).toEqual([0, 3, 2, 4]);
+  expect([...rows.node]).toEqual([0, 1, 2, 3]);
 });

@@ -9,7 +9,6 @@ import { counted } from "../../base/text.ts";
 import {
   type FlameLayout,
   foldRecursion,
-  keptOfBaseline,
   layout,
   type Matches,
   ofBaseline,
@@ -125,10 +124,9 @@ function Quiet(properties: {
 }): JSX.Element {
   const { flame, zoomed, onZoom, question } = properties;
   const typed = view.value.search;
-  const kept = useMemo(() => keptOfBaseline(flame.rows), [flame]);
-  const quiet = useMemo(() => layout(ofBaseline(flame.rows, kept)), [flame, kept]);
+  const quiet = useMemo(() => layout(ofBaseline(flame.rows)), [flame]);
   const matches = useMemo(() => search(quiet, typed === "" ? null : matcher(typed)), [quiet, typed]);
-  const rows = quiet.rows;
+  const [rows, other] = [quiet.rows, flame.rows];
   return (
     <>
       {rows.total[0] > 0 ? (
@@ -138,8 +136,8 @@ function Quiet(properties: {
           isSearching={typed !== ""}
           isCompared={false}
           identity={question}
-          zoomed={Math.max(kept.indexOf(zoomed), 0)}
-          onZoom={(row) => onZoom(kept[row] ?? 0)}
+          zoomed={zoomed > 0 ? Math.max(rows.node.indexOf(other.node[zoomed]), 0) : 0}
+          onZoom={(row) => onZoom(row > 0 ? Math.max(other.node.indexOf(rows.node[row]), 0) : 0)}
           title={<Side title="quiet time, scaled to the same length" rows={rows} />}
         />
       ) : (

@@ -42,8 +42,6 @@ export function useFlame(): Flame {
   newest.current = rows;
   const more = (row: number): void => {
     if (!from || !rows || rows.cut === 0 || inverted || folded || rows.total[row] > CLOSE * rows.total[0]) return;
-    // A frame of the baseline alone has no rows of its own to ask for.
-    if (rows.total[row] === 0) return;
     // Without an answer the frame is drawn as it is.
     from.flame({ ...query, root: rows.node[row] }).then(
       (below) => {
