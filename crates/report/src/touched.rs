@@ -4,13 +4,16 @@ use fathom_causes::format;
 use serde::Serialize;
 
 use crate::TextOptions;
-use crate::sheet::{Sheet, Tone};
+use crate::sheet::{Sheet, Tone, piece};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
 
 /// Pages of 4 KiB in 1 GiB.
 const PAGES_PER_GIB: f64 = 262_144.0;
+
+/// Column of what a way took.
+const HANG: usize = 24;
 
 /// From this on, more faults than another way took are no accident.
 const MORE_FAULTS: f64 = 1.5;
@@ -95,9 +98,9 @@ pub fn text(touched: &Touched, options: &TextOptions) -> String {
     for huge in [false, true] {
         sheet.paragraph(0, Tone::Strong, if huge { "huge pages (where the kernel gives them)" } else { "small pages" });
         for way in touched.ways.iter().filter(|way| way.huge == huge) {
-            sheet.paragraph(2, Tone::Plain, &line(way));
+            sheet.labelled(2, HANG, piece(Tone::Plain, way.name), &figures(way));
             if !huge {
-                sheet.paragraph(6, Tone::Faint, way.meaning);
+                sheet.paragraph(HANG, Tone::Faint, way.meaning);
             }
         }
         sheet.blank();
@@ -106,18 +109,13 @@ pub fn text(touched: &Touched, options: &TextOptions) -> String {
     sheet.render(options.color)
 }
 
-fn line(way: &Way) -> String {
+fn figures(way: &Way) -> String {
     if let Some(refused) = &way.refused {
-        return format!("{:<20} not tried: {refused}", way.name);
+        return format!("not tried: {refused}");
     }
     let huge = way.in_huge_pages.filter(|_| way.huge);
     let huge = huge.map_or_else(String::new, |part| format!(", {} in huge pages", format::percent(part)));
-    format!(
-        "{:<20} {:>8} per 4 KiB, {} faults per MiB{huge}",
-        way.name,
-        format::time(way.ns_per_4_kib),
-        format::number(way.faults_per_mib)
-    )
+    format!("{} per 4 KiB, {} faults per MiB{huge}", format::time(way.ns_per_4_kib), format::number(way.faults_per_mib))
 }
 
 #[cfg(test)]
