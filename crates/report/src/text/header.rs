@@ -45,9 +45,11 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "perf_script",
         "perf_data",
         "hs_err",
+        "app_log",
     ];
-    let (files, collectors): (Vec<&str>, Vec<&str>) =
-        recording.sources.iter().map(String::as_str).partition(|source| FILES.contains(source));
+    // Without a recorder (tier 0) nothing is from a running machine.
+    let is_file = |source: &&str| recording.tier == 0 || FILES.contains(source);
+    let (files, collectors): (Vec<&str>, Vec<&str>) = recording.sources.iter().map(String::as_str).partition(is_file);
     let mut names: Vec<&str> = files.into_iter().map(spelled).collect();
     names.extend((!collectors.is_empty()).then_some("the running machine"));
     format!("from {} (tier {})", names.join(", "), recording.tier)

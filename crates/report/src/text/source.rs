@@ -10,6 +10,7 @@ pub(crate) fn spelled(source: &str) -> &str {
         "perf_data" => "perf.data",
         "perf_script" => "perf script",
         "thread_dump" => "thread dumps",
+        "app_log" => "logs of applications",
         "recording" => "recording of fathom",
         other => other,
     }
