@@ -250,7 +250,7 @@ impl Part {
 
 type Judgement = (&'static Cause, Finding, Given, Outcome);
 
-/// Hands the lost time out to the findings and makes verdicts; also gives what nobody claims.
+/// Hands the lost time out to the findings and makes verdicts; also gives what no cause claims.
 fn judge_all(
     comparison: &Comparison<'_>,
     findings: Vec<(&'static Cause, Finding)>,

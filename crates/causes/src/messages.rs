@@ -5,7 +5,7 @@ use fathom_timeline::{Analysis, messages};
 
 use crate::explanation::MessageKind;
 
-/// Kinds that are told in an explanation.
+/// Kinds that an explanation names.
 const TOLD: usize = 20;
 
 /// All kinds of messages, slow time against baseline.

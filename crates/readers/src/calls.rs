@@ -34,7 +34,7 @@ pub(crate) struct Call<'a> {
     pub(crate) name: &'a str,
     /// The first argument, if it is a number.
     pub(crate) descriptor: Option<i64>,
-    /// What that is, where it is told.
+    /// What that is, where it is known.
     pub(crate) target: &'a [u8],
     /// The first argument that is a text.
     pub(crate) path: &'a [u8],

@@ -105,7 +105,7 @@ describe.each(Object.entries(EYES))("with %s", (_, eye) => {
 test.each([
   ["light", false],
   ["dark", true],
-])("waits are told apart from each other and from other states, %s", (_, dark) => {
+])("waits differ from each other and from other states, %s", (_, dark) => {
   const palette = paletteFor(dark, false);
   const { blocked: _family, ...others } = palette.states;
   const waits = Object.fromEntries(palette.waits.map((colour, nth) => [`wait ${nth}`, colour]));
@@ -118,7 +118,7 @@ test.each([
 test.each([
   ["light", false],
   ["dark", true],
-])("what was waited for is told apart from code, and categories from each other, %s", (_, dark) => {
+])("what was waited for differs from code, and categories from each other, %s", (_, dark) => {
   const palette = paletteFor(dark, false);
   const near = alike(drawn({ ...palette.frames, unknown: UNKNOWN }, palette), EYES["all cones"]);
   expect(near.filter((pair) => /wait|thread/.test(pair))).toEqual([]);

@@ -31,7 +31,7 @@ export interface Palette {
   frames: Record<string, Hsl>;
   /** By colour name of a state. */
   states: Record<string, Hsl>;
-  /** Of waits, which are many and stand on each other: those of a recording are told apart. */
+  /** Of waits, which are many and stand on each other: those of a recording must differ. */
   waits: readonly Hsl[];
   /** For things that have no colour of their own, the most frequent first. */
   categories: readonly Hsl[];

@@ -43,7 +43,7 @@ export function colourOf(part: number, palette: Palette): string {
   return css([262, 55, palette.dark ? 62 : 48], palette, 0, strengthOf(part, 1));
 }
 
-/** Parts of a full cell whose colours are told. */
+/** Parts of a full cell whose colours are shown beside the picture. */
 export const SCALE: readonly number[] = [0.01, 0.1, 0.25, 0.5, 1];
 
 /** Seconds that have room for their time below them. */

@@ -36,7 +36,7 @@ export function hasQuiet(known: Overview | null): boolean {
   return (known?.baseline.length ?? 0) > 0 || known?.baseline_recording != null;
 }
 
-/** Whether stacks are looked at in pairs when nobody says anything else: those of the first cause, if they show it. */
+/** Whether stacks are looked at in pairs by default: those of the first cause, if they show it. */
 export function isPaired(cause: string, known: Overview): boolean {
   const { explanation } = known;
   const isFirst = cause === firstCause(explanation) && cause !== UNEXPLAINED && cause !== "";

@@ -40,7 +40,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(total),
         format::time(longest as f64)
     );
-    // A JVM that starts reaches the first threshold once or twice, and nobody notices a tenth of a second, unless requests tell.
+    // A JVM that starts reaches the first threshold once or twice: a tenth of a second is not noticed, unless requests show it.
     let are_much = were_felt(comparison) || are_noticed(collections.iter().map(|(_, length)| *length));
     let (support, text) = match are_much {
         true => (Support::Observed, text),

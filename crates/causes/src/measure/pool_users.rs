@@ -39,7 +39,7 @@ pub struct Users {
 }
 
 impl Users {
-    /// Those of the slow time; none if nobody was seen.
+    /// Those of the slow time; none if no thread was seen.
     pub fn of(comparison: &Comparison<'_>) -> Option<Users> {
         let recording = comparison.recording();
         let rows = recording.samples.rows();

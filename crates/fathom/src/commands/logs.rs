@@ -43,7 +43,7 @@ What a program logs in slow time is mostly what followed from it: a by-product a
 
 const GIVE: &str = "--slow FROM..TO, or --latency FILE";
 
-/// Kinds that are told without being asked.
+/// Kinds that are printed without `--all`.
 const SHOWN: usize = 15;
 
 /// Columns of the figures before a message.

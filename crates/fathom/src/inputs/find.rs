@@ -18,7 +18,7 @@ const LATENCY: &str = "latency";
 /// How deep folders may lie in each other.
 const FOLDERS_DEEP: usize = 16;
 
-/// Files that are looked at in folders: each is opened, and whoever names a whole disk means a part of it.
+/// Files that are looked at in folders: each is opened, and a whole disk is hardly ever meant.
 const FILES_MAX: usize = 10_000;
 
 /// How deep archives may lie in each other.
@@ -252,7 +252,7 @@ impl Found {
     }
 
     fn add_entry(&mut self, entry: &Path, walk: &mut Walk<'_>) {
-        // Nothing is looked at after the first that is one too many: it is told once.
+        // Nothing is looked at after the first that is one too many, and one line says so.
         self.looked_at += 1;
         if self.looked_at > FILES_MAX {
             return self.refused.push(format!(

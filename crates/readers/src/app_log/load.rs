@@ -190,7 +190,7 @@ impl Loader {
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.overlong, &says);
         }
         if self.templates.is_full {
-            let says = "logs have more kinds of messages than are told apart: the others are counted together";
+            let says = "logs have more kinds of messages than are kept apart: the others are counted together";
             self.recording.add_loss(SOURCE, loss::EVENTS_LOST, 0, says);
         }
         let strings = &mut self.recording.strings;

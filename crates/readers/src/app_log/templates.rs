@@ -23,10 +23,10 @@ const WORD_MAX_BYTES: usize = 80;
 /// Part of the words that have to be the same, as in Drain's paper.
 const SIMILAR: f64 = 0.4;
 
-/// So many different first words are told apart, as in Drain3; the others count as variable.
+/// So many different first words are kept apart, as in Drain3; the others count as variable.
 const CHILDREN_MAX: u32 = 100;
 
-/// Templates that are told apart in a file; what is none of these is one more.
+/// Templates of a file; what is none of these is one more.
 const TEMPLATES_MAX: usize = 4_000;
 
 /// Different messages whose template is remembered.

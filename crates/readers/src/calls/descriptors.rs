@@ -6,7 +6,7 @@ use fathom_evidence::system_calls;
 
 use crate::calls::Call;
 
-/// Descriptors that are remembered: the kernel allows a process a million of them unless it is told otherwise.
+/// Descriptors that are remembered: the kernel allows a process a million of them unless its limit was raised.
 const MAX: usize = 1 << 20;
 
 /// As `-y` and `-yy` write sockets.

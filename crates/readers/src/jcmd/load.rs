@@ -79,7 +79,7 @@ struct Loader {
     recording: Recording,
     started_at_ns: Option<i64>,
     at: At,
-    /// What was told at this time; of what is told twice the last one counts.
+    /// What was printed at this time; of what was printed twice the last one counts.
     values: BTreeMap<(&'static str, String), f64>,
     classes: usize,
     /// Values of this file.
