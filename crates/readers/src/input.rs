@@ -1,9 +1,10 @@
 //! Bytes of a file: memory-mapped when plain, unpacked when compressed with gzip.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::{Deref, Range};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use flate2::read::MultiGzDecoder;
 #[cfg(target_os = "linux")]
@@ -24,6 +25,13 @@ const UNPACKED_MAX_BYTES: u64 = 2 << 30;
 /// No more than this is brought into memory ahead, in bytes: what is read late must not push out what is read now.
 #[cfg(target_os = "linux")]
 const AHEAD_MAX_BYTES: usize = 256 << 20;
+
+/// When a file was written, or the epoch where the system does not say.
+pub(crate) fn written_ns(file: &Path) -> i64 {
+    let written = fs::metadata(file).and_then(|data| data.modified()).ok();
+    let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)
+}
 
 /// The content of a file.
 #[derive(Debug)]

@@ -56,6 +56,9 @@ pub(crate) fn midnight_ns(year: i64, month: i64, day: i64) -> Option<i64> {
     in_range.then(|| days_from_epoch(year, month, day) * 86_400 * SECOND_NS)
 }
 
+/// Times that are believed: 1990 to 2190, in ns since the epoch.
+pub(crate) const TIMES_NS: std::ops::Range<i64> = 631_152_000_000_000_000..6_942_672_000_000_000_000;
+
 const MONTHS: [&[u8]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
@@ -81,7 +84,7 @@ pub(crate) fn ctime_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
         rest.run(|byte| !matches!(byte, b' ' | b'\t'))
     };
     let [_, month, day, time, year] = std::array::from_fn(|_| word());
-    let month = MONTHS.iter().position(|name| *name == month)? as i64 + 1;
+    let month = self::month(month)?;
     let number = |text: &[u8]| i64::try_from(Cursor(text).integer()?).ok();
     let [h0, h1, b':', n0, n1, b':', s0, s1] = time else { return None };
     let [hour, minute, second] = [[*h0, *h1], [*n0, *n1], [*s0, *s1]].map(|two| number(&two));
@@ -97,7 +100,7 @@ pub(crate) fn clf_time_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
     let [d0, d1, b'/', m0, m1, m2, b'/', y0, y1, y2, y3, b':', h0, h1, b':', n0, n1, b':', rest @ ..] = cursor.0 else {
         return None;
     };
-    let month = MONTHS.iter().position(|name| **name == [*m0, *m1, *m2])? as u8 + 1;
+    let month = month(&[*m0, *m1, *m2])? as u8;
     let (month0, month1) = (b'0' + month / 10, b'0' + month % 10);
     let minute = [*y0, *y1, *y2, *y3, b'-', month0, month1, b'-', *d0, *d1, b'T', *h0, *h1, b':', *n0, *n1, b':'];
     let mut rest = Cursor(rest);

@@ -1,9 +1,7 @@
 //! Logs of applications to counts of their messages.
 
-use std::fs;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use fathom_evidence::kinds::{counter, loss};
 use fathom_evidence::{Recording, SERIES_FROM, StrId};
@@ -16,7 +14,7 @@ use crate::app_log::stamp::{Clock, Day, Stamp, Year};
 use crate::app_log::templates::{Id, Template, Templates};
 use crate::lines::{self, Line as TextLine};
 use crate::rates::{Rates, Which};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, input};
 
 /// The `source` column of everything that comes from a log.
 pub(super) const SOURCE: &str = "app_log";
@@ -66,9 +64,7 @@ struct Placing {
 
 impl Placing {
     fn of(file: &Path, options: &LoadOptions) -> Placing {
-        let written = fs::metadata(file).and_then(|data| data.modified()).ok();
-        let since_epoch = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let written_ns = since_epoch.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+        let written_ns = input::written_ns(file);
         let day = options.started_at_ns.map(Day::since);
         Placing { written_ns, day, year: None, least: Clock::Exact, unplaced: 0 }
     }

@@ -10,9 +10,6 @@ const DAY_NS: i64 = 86_400 * SECOND_NS;
 /// Bytes of `2026/11/28 03:38:57`.
 const SLASHED_LENGTH: usize = 19;
 
-/// Times since the epoch that are believed: 1990 to 2190, in s.
-const EPOCH_S: std::ops::Range<i64> = 631_152_000..6_942_672_000;
-
 /// What a time is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Clock {
@@ -143,7 +140,7 @@ const LEAP_YEAR: u64 = 2_000;
 fn since_epoch(cursor: &mut Cursor<'_>) -> Option<Stamp> {
     let mut rest = *cursor;
     let is_decimal = rest.0.get(10) == Some(&b'.');
-    let ns = rest.fixed(9).filter(|ns| is_decimal && EPOCH_S.contains(&(ns / SECOND_NS)))?;
+    let ns = rest.fixed(9).filter(|ns| is_decimal && time::TIMES_NS.contains(ns))?;
     *cursor = rest;
     Some(Stamp::exact(ns))
 }

@@ -17,12 +17,10 @@ use crate::gc_log::gather::{Gather, Gathered, SafepointGather};
 use crate::gc_log::parse::Tally;
 use crate::gc_log::setup::{self, SOURCE};
 use crate::gc_log::table::Table;
+use crate::time::TIMES_NS;
 
 /// Longest stop or phase that is believed: more is a damaged number.
 const MAX_DURATION_NS: i64 = 7 * 86_400 * 1_000_000_000;
-
-/// Times that are believed: 1990 to 2190.
-const TIMES_NS: std::ops::Range<i64> = 631_152_000_000_000_000..6_942_672_000_000_000_000;
 
 /// Fills a recording from the events of one JVM's log.
 pub(super) struct Loader {

@@ -1,16 +1,14 @@
 //! Outputs of `jcmd` to facts and counters.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, mask};
 
 use crate::jcmd::parse::{self, Item};
 use crate::lines::{self, Line};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, input};
 
 /// The name of the format.
 pub(super) const FORMAT: &str = "jcmd";
@@ -33,7 +31,7 @@ const RECORD_WITH: &str =
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
     let mut loader = Loader { started_at_ns: options.started_at_ns, ..Loader::default() };
     for file in files {
-        (loader.at, loader.seen, loader.is_estimated) = (At::File(written_ns(file)), 0, false);
+        (loader.at, loader.seen, loader.is_estimated) = (At::File(input::written_ns(file)), 0, false);
         let cut = lines::read(file, &mut |line| loader.line(line))?;
         loader.flush();
         if loader.seen == 0 {
@@ -43,13 +41,6 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
         loader.tell(file, cut);
     }
     Ok(loader.recording)
-}
-
-/// When a file was written, or the epoch where the system does not say.
-fn written_ns(file: &Path) -> i64 {
-    let written = fs::metadata(file).and_then(|data| data.modified()).ok();
-    let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }
 
 /// What places the outputs.
@@ -75,6 +66,7 @@ impl At {
     }
 }
 
+#[derive(Default)]
 struct Loader {
     recording: Recording,
     started_at_ns: Option<i64>,
@@ -95,23 +87,9 @@ struct Loader {
     is_estimated: bool,
 }
 
-impl Default for Loader {
-    fn default() -> Loader {
-        let (recording, values) = Default::default();
-        let (at, started_at_ns) = (At::File(0), None);
-        Loader {
-            recording,
-            started_at_ns,
-            at,
-            values,
-            classes: 0,
-            seen: 0,
-            facts: 0,
-            pid: None,
-            is_of_other: false,
-            has_other: false,
-            is_estimated: false,
-        }
+impl Default for At {
+    fn default() -> At {
+        At::File(0)
     }
 }
 

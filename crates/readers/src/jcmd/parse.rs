@@ -2,16 +2,13 @@
 
 use crate::cursor::Cursor;
 use crate::lines;
-use crate::time::{IsoTimes, ctime_ns};
+use crate::time::{IsoTimes, TIMES_NS, ctime_ns};
 
 /// The first lines, of which one has to be unmistakable: the process, a date, the heading.
 const LINES_TO_RECOGNISE: usize = 8;
 
 /// Flags in one line that are surely the output of `VM.flags`.
 const FLAGS_LEAST: usize = 3;
-
-/// Times since the epoch that are believed: 1990 to 2190, in s.
-const EPOCH_S: std::ops::Range<u64> = 631_152_000..6_942_672_000;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,8 +98,7 @@ fn time(line: &str) -> Option<Item<'_>> {
         return Some(Item::Time(ns, text[text.len().min(19)..].contains(['Z', '+', '-'])));
     }
     let mut cursor = Cursor(text.as_bytes());
-    let is_epoch = Cursor(text.as_bytes()).integer().is_some_and(|second| EPOCH_S.contains(&second));
-    if let Some(ns) = cursor.fixed(9).filter(|_| cursor.is_done() && is_epoch) {
+    if let Some(ns) = cursor.fixed(9).filter(|ns| cursor.is_done() && TIMES_NS.contains(ns)) {
         return Some(Item::Time(ns, true));
     }
     // `Sat Nov 28 04:06:06 UTC 2026`: the zone stands before the year.

@@ -1,7 +1,6 @@
 //! Rows of jstat to counters and pauses.
 
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{Gc, to_text};
@@ -10,7 +9,7 @@ use fathom_evidence::kinds::{counter, loss, span, subject};
 use crate::columns::{Columns, Row, words};
 use crate::jstat::parse::{self, UPTIME};
 use crate::lines::{self, Line as TextLine};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, input};
 
 /// The `source` column of everything that comes from jstat.
 pub(super) const SOURCE: &str = "jstat";
@@ -73,10 +72,7 @@ fn estimated_start(file: &Path, table: &Table, recording: &mut Recording) -> i64
         file.file_name().unwrap_or_default().to_string_lossy()
     );
     recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, &says);
-    let written =
-        std::fs::metadata(file).and_then(|of| of.modified()).ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    let written_ns = written.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-    written_ns.saturating_sub(table.rows.last().map_or(0, |row| row.uptime_ns))
+    input::written_ns(file).saturating_sub(table.rows.last().map_or(0, |row| row.uptime_ns))
 }
 
 /// A row: uptime, and the value of each of [`COUNTERS`] and [`PAUSES`].

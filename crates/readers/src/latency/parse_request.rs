@@ -1,13 +1,10 @@
 //! One request of a line, from the texts of its parts. Knows no evidence.
 
 use crate::cursor::{Cursor, trim};
-use crate::time::IsoTimes;
+use crate::time::{IsoTimes, TIMES_NS};
 
 /// Longest request that is believed.
 const MAX_DURATION_NS: i64 = 7 * 86_400 * 1_000_000_000;
-
-/// Times that are believed: 1990 to 2190.
-const TIMES_NS: std::ops::Range<i64> = 631_152_000_000_000_000..6_942_672_000_000_000_000;
 
 /// One request.
 #[derive(Debug, PartialEq, Eq)]

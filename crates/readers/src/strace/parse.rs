@@ -3,15 +3,13 @@
 use crate::calls::Call;
 use crate::cursor::{Cursor, trim};
 use crate::lines;
+use crate::time::TIMES_NS;
 
 /// How many lines may be looked at to recognise a trace.
 const LINES_TO_RECOGNISE: usize = 200;
 
 /// So many of them have to be lines of a trace.
 const LEAST_LINES: usize = 2;
-
-/// Times since the epoch that are believed: 1990 to 2190, in s.
-const EPOCH_S: std::ops::Range<u64> = 631_152_000..6_942_672_000;
 
 /// Longest path that is kept, in bytes.
 const PATH_MAX_BYTES: usize = 4_096;
@@ -111,9 +109,7 @@ fn time(cursor: &mut Cursor<'_>) -> (Times, i64) {
 
 fn epoch(cursor: &mut Cursor<'_>) -> Option<(Times, i64)> {
     let mut rest = *cursor;
-    let mut second = *cursor;
-    second.integer().filter(|second| EPOCH_S.contains(second))?;
-    let ns = rest.fixed(9)?;
+    let ns = rest.fixed(9).filter(|ns| TIMES_NS.contains(ns))?;
     (rest.peek() == Some(b' ')).then_some(())?;
     *cursor = rest;
     Some((Times::Epoch, ns))
