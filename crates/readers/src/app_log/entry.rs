@@ -85,8 +85,9 @@ impl Parser {
             self.begun = Some((stamp, logger));
             return Line::Other;
         }
-        if let Some((level, message)) = of_jul(line).filter(|_| self.begun.is_some()) {
-            let Some((stamp, logger)) = &self.begun else { return Line::Other };
+        if let Some((stamp, logger)) = &self.begun
+            && let Some((level, message)) = of_jul(line)
+        {
             let head = Head { level, logger, message };
             return Line::Entry(Entry { stamp: *stamp, head, exception: b"" });
         }
@@ -177,25 +178,21 @@ fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Entry<'a>> {
     // Another time behind it is what the program wrote itself.
     let mut inner = cursor;
     inner.spaces();
-    if let Some(own) = bracketed(&mut inner, stamps) {
-        if own.clock > stamp.clock {
-            stamp = own;
-        }
+    let own = bracketed(&mut inner, stamps);
+    if let Some(own) = own {
+        stamp = if own.clock > stamp.clock { own } else { stamp };
         cursor = inner;
-    } else if stamp.clock == Clock::OfDay && !is_headed(cursor.0) {
-        return None;
     }
     let mut head = head::read(cursor.0, Level::None);
-    if head.level == Level::None {
+    // Times of day stand in any text.
+    if own.is_none() && stamp.clock == Clock::OfDay && head.level == Level::None {
+        return None;
+    }
+    if head.level == Level::None && level != Level::None {
         head = head::read(cursor.0, level);
     }
     let logger = if head.logger.is_empty() { writer } else { head.logger };
     Some(Entry { stamp, head: Head { logger, ..head }, exception: b"" })
-}
-
-/// Whether what follows a time of day is the head of an entry: such times stand in any text.
-fn is_headed(text: &[u8]) -> bool {
-    head::read(text, Level::None).level != Level::None
 }
 
 /// `<34>1 `, `<34>`.

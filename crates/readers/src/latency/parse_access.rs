@@ -18,10 +18,18 @@ pub(super) struct AccessLog {
     pub(super) without_unit: i64,
 }
 
+/// Time and request, and what stands behind them.
+type Head<'a> = (i64, &'a [u8], &'a [u8]);
+
 impl AccessLog {
     /// `host - user [20/Nov/2026:06:30:00 +0000] "GET /path HTTP/1.1" 200 123 … 4567`
     pub(super) fn request<'a>(&mut self, line: &'a [u8]) -> Option<Request<'a>> {
-        let (time_ns, asked, rest) = self.head(line)?;
+        let head = self.head(line)?;
+        self.timed(line, head)
+    }
+
+    /// The request of a line whose head is read, if it says how long it took.
+    fn timed<'a>(&mut self, line: &'a [u8], (time_ns, asked, rest): Head<'a>) -> Option<Request<'a>> {
         let last = taken(trim(&line[memrchr(b' ', trim(line))?..]));
         // Status and size stand before it; a log without the time taken ends with one of them.
         let fields = rest.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
@@ -35,24 +43,23 @@ impl AccessLog {
 
     /// Whether a line is of an access log that does not say how long the request took.
     pub(super) fn lacks_latency(&mut self, line: &[u8]) -> bool {
-        self.answered(line).is_some() && self.request(line).is_none()
+        self.answered(line).is_some_and(|head| self.timed(line, head).is_none())
     }
 
     /// What arrived when, whether or not the line says how long it took.
     pub(super) fn arrival<'a>(&mut self, line: &'a [u8]) -> Option<Arrival<'a>> {
-        let (time_ns, asked) = self.answered(line)?;
-        let before_ns = self.request(line).map_or(0, |request| time_ns - request.start_ns);
+        let head = self.answered(line)?;
+        let (time_ns, asked, _) = head;
+        let before_ns = self.timed(line, head).map_or(0, |request| time_ns - request.start_ns);
         Some(Arrival { time_ns, before_ns, asked })
     }
 
-    /// Time and request of a line that has a status behind them.
-    fn answered<'a>(&mut self, line: &'a [u8]) -> Option<(i64, &'a [u8])> {
-        let (time_ns, asked, rest) = self.head(line)?;
-        rest.trim_ascii_start().first().is_some_and(u8::is_ascii_digit).then_some((time_ns, asked))
+    /// The head of a line that has a status behind it.
+    fn answered<'a>(&mut self, line: &'a [u8]) -> Option<Head<'a>> {
+        self.head(line).filter(|(.., rest)| rest.trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
     }
 
-    /// Time and request, and what stands behind them.
-    fn head<'a>(&mut self, line: &'a [u8]) -> Option<(i64, &'a [u8], &'a [u8])> {
+    fn head<'a>(&mut self, line: &'a [u8]) -> Option<Head<'a>> {
         let mut cursor = Cursor(line);
         cursor.until(b'[')?;
         let time_ns = self.time_ns(cursor.until(b']')?)?;
