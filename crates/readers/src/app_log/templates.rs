@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use crate::app_log::head::Level;
 
 /// What stands for a variable word.
-pub(super) const VARIABLE: &[u8] = b"<*>";
+const VARIABLE: &[u8] = b"<*>";
 
 /// Words of a message that are compared; a longer one ends with dots.
 const WORDS_MAX: usize = 40;
@@ -36,7 +36,7 @@ const SEEN_MAX: usize = 1 << 17;
 pub(super) type Id = u32;
 
 /// What stands in for all templates beyond [`TEMPLATES_MAX`].
-pub(super) const OTHERS: Id = 0;
+const OTHERS: Id = 0;
 
 /// What messages have in common.
 #[derive(Debug)]
@@ -165,13 +165,18 @@ fn is_variable(word: &[u8]) -> bool {
     word.iter().any(u8::is_ascii_digit)
 }
 
+/// Of `user=4711`, `user=`.
+fn assigned(word: &[u8]) -> &[u8] {
+    word.iter().position(|byte| *byte == b'=').map_or(&b""[..], |at| &word[..=at])
+}
+
 /// A word as a template has it: of `user=4711` the name stays.
 fn shown(word: &[u8]) -> Vec<u8> {
     let word = word.get(..WORD_MAX_BYTES).unwrap_or(word);
     if !is_variable(word) {
         return word.to_vec();
     }
-    let name = word.iter().position(|byte| *byte == b'=').map_or(&b""[..], |at| &word[..=at]);
+    let name = assigned(word);
     if is_variable(name) { VARIABLE.to_vec() } else { [name, VARIABLE].concat() }
 }
 
@@ -183,7 +188,7 @@ fn hash_of(level: Level, logger: &[u8], message: &[u8]) -> u64 {
     for word in words(message).take(WORDS_MAX) {
         match is_variable(word) {
             true => {
-                hasher.write(word.iter().position(|byte| *byte == b'=').map_or(&b""[..], |at| &word[..=at]));
+                hasher.write(assigned(word));
                 hasher.write_u8(b'*');
             }
             false => hasher.write(word),
