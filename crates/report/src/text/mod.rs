@@ -26,10 +26,12 @@ const HANG: usize = 13;
 
 /// The whole answer: all of it, or what fits on a screen.
 pub fn explanation(explanation: &Explanation, options: &TextOptions) -> String {
-    let mut sheets = Detail::levels(options).into_iter().map(|detail| sheet(explanation, &detail, options.width));
-    let mut shown = sheets.next().unwrap_or_else(|| Sheet::new(options.width));
-    while let Some(shorter) = sheets.next().filter(|_| !options.all && shown.height() > SCREEN_LINES) {
-        shown = shorter;
+    let mut shown = Sheet::new(options.width);
+    for detail in Detail::levels(options) {
+        shown = sheet(explanation, &detail, options.width);
+        if shown.height() <= SCREEN_LINES {
+            break;
+        }
     }
     shown.render(options.color)
 }
