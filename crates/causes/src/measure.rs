@@ -26,4 +26,4 @@ pub mod waits;
 pub mod waits_below;
 
 pub use cpu_shortage::{CpuShortage, cpu_shortage};
-pub(crate) use fathom_timeline::median;
+pub use fathom_timeline::median;

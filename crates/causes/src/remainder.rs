@@ -73,9 +73,11 @@ pub(crate) fn of(
     left: &Left,
     verdicts: &[(&'static Cause, Verdict)],
 ) -> Option<(&'static Cause, Vec<ThreadState>)> {
+    if !comparison.is_slow() {
+        return None;
+    }
     let mut groups: BTreeMap<&str, (f64, f64, Vec<ThreadState>)> = BTreeMap::new();
-    let lost = comparison.excess().states.iter().filter(|excess| excess.lost_ns() > 0.0);
-    for excess in lost.filter(|_| comparison.is_slow()) {
+    for excess in comparison.excess().states.iter().filter(|excess| excess.lost_ns() > 0.0) {
         let id = general_cause(excess.state).map_or("", |cause| cause.id);
         let (lost_ns, left_ns, states) = groups.entry(id).or_default();
         *lost_ns += excess.lost_ns();

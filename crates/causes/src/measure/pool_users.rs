@@ -1,6 +1,6 @@
 //! Who has objects of a pool in hand: threads that were seen below the proxies that a pool gives out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::{Recording, StackId};
@@ -51,17 +51,15 @@ impl Users {
         let seen = rows.chain(waits).filter(|(from_ns, to_ns, ..)| comparison.slow.time.touches(*from_ns, *to_ns));
         let mut callers: BTreeMap<StackId, Option<&str>> = BTreeMap::new();
         let (mut threads, mut places) = (BTreeMap::<i64, usize>::new(), BTreeMap::<&str, usize>::new());
-        let mut all = BTreeSet::new();
         for (_, _, tid, stack) in seen {
             let Some(caller) = *callers.entry(stack).or_insert_with(|| caller(recording, stack)) else { continue };
-            all.insert(tid);
             *threads.entry(tid).or_default() += 1;
             *places.entry(caller).or_default() += 1;
         }
         let (tid, _) = threads.iter().max_by_key(|(_, count)| **count)?;
         let (place, _) = places.iter().max_by_key(|(_, count)| **count)?;
         let (name, place) = (comparison.thread_name(*tid).to_owned(), (*place).to_owned());
-        Some(Users { threads: all.len(), name, place })
+        Some(Users { threads: threads.len(), name, place })
     }
 
     /// For example `handler-1 and 9 other threads had one in hand in the slow time, mostly in shop.Orders.load`.
