@@ -63,6 +63,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 }
 
 /// What the logs of one service say.
+#[derive(Default)]
 struct Found {
     title: String,
     slow: Vec<SlowInterval>,
@@ -79,8 +80,7 @@ impl Found {
         let options = ExplainOptions { slow: args.question.slow_ns(service, terminal)?, baseline: None };
         let title = file_name(&service.paths[0]);
         let Some((analysis, explanation)) = investigate(&service.recording, &options) else {
-            let (slow, compared, why_not, totals, losses) = Default::default();
-            return Ok(Found { title, slow, compared, why_not, totals, losses });
+            return Ok(Found { title, ..Found::default() });
         };
         let is_slow = !analysis.slowdown.time.is_empty();
         let has_baseline = analysis.baseline_time(&analysis.slowdown).is_some();

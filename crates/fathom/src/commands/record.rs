@@ -81,7 +81,7 @@ pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
     let program = super::target::program_name(target);
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let program: String = program.chars().take(40).map(plain).collect();
-    let time = jiff::Zoned::now().with_time_zone(terminal.zone.clone()).strftime("%Y%m%d-%H%M%S");
+    let time = terminal.now_for_name();
     format!("{}-{}-{time}.{}", program.trim_start_matches(['.', '-']), target.pid, fathom_store::EXTENSION)
 }
 

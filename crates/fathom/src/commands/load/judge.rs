@@ -1,7 +1,7 @@
 //! Whether the generator can be ruled out: what it measured is only worth something if it was not late itself.
 
 use super::engine::{Engine, Sent};
-use super::numbers::quantile;
+use super::numbers::Times;
 
 /// Requests are sent as late as this at most, at the 99th percentile; and the engine's threads wait as long as this for a CPU
 /// for each request, which would lengthen what they measure at the other end, too.
@@ -14,22 +14,20 @@ const CPU_FULL: f64 = 0.9;
 const OWN_ERRORS: [&str; 3] = ["too many open files", "cannot assign requested address", "no buffer space available"];
 
 /// Why the run says nothing about the server; empty if it does.
-pub(super) fn reasons(sent: &[Sent], engine: &Engine) -> Vec<String> {
-    [late(sent), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent)]
+pub(super) fn reasons(sent: &[Sent], lag: &Times, engine: &Engine) -> Vec<String> {
+    [late(lag), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// How late requests were sent, sorted.
-pub(super) fn lags_ns(sent: &[Sent]) -> Vec<i64> {
-    let mut lags: Vec<i64> = sent.iter().map(|one| one.sent_ns - one.due_ns).collect();
-    lags.sort_unstable();
-    lags
+/// How late requests were sent.
+pub(super) fn lag(sent: &[Sent]) -> Times {
+    Times::of(sent.iter().map(|one| one.sent_ns - one.due_ns).collect())
 }
 
-fn late(sent: &[Sent]) -> Option<String> {
-    let p99 = quantile(&lags_ns(sent), 0.99);
+fn late(lag: &Times) -> Option<String> {
+    let p99 = lag.p99_ns;
     (p99 > LATE_NS).then(|| format!("requests were sent up to {} late (p99), more than {}", ms(p99), ms(LATE_NS)))
 }
 
@@ -88,9 +86,10 @@ mod tests {
 
     #[test]
     fn a_generator_that_kept_up_is_ruled_out() {
-        assert_eq!(reasons(&sent(900_000), &engine(1_000_000_000, 50_000_000)), [""; 0]);
+        let sent = sent(900_000);
+        assert_eq!(reasons(&sent, &lag(&sent), &engine(1_000_000_000, 50_000_000)), [""; 0]);
         let unknown = Engine { schedule: None, ..engine(0, 0) };
-        assert_eq!(reasons(&sent(900_000), &unknown), [""; 0]);
+        assert_eq!(reasons(&sent, &lag(&sent), &unknown), [""; 0]);
     }
 
     #[test]
@@ -106,7 +105,7 @@ mod tests {
             (sent(0), &engine(0, 150_000_000), "waited 1.500 ms for a CPU"),
             (refused, &good, "1 requests could not be sent from here: too many open files"),
         ] {
-            let found = reasons(&sent, engine);
+            let found = reasons(&sent, &lag(&sent), engine);
             assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
         }
     }

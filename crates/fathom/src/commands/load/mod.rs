@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let progress = Progress::start();
     progress.says("reading requests");
     let (requests, due, notes) = planned(args)?;
-    let folder = args.output.clone().unwrap_or_else(|| default_name(terminal));
+    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("load-{}", terminal.now_for_name())));
     let place = Place::make(&folder)?;
     place.enter()?;
     let length_s = due.last().map_or(0, |last| last.due_ns / 1_000_000_000);
@@ -206,11 +206,6 @@ fn written(asked: Asked, sent: &[Sent], engine: &Engine) -> Result<Summary> {
     }
     fs::write("summary.json", json::pretty(&summary)).context("summary.json")?;
     Ok(summary)
-}
-
-fn default_name(terminal: &Terminal) -> PathBuf {
-    let time = jiff::Zoned::now().with_time_zone(terminal.zone.clone()).strftime("load-%Y%m%d-%H%M%S");
-    PathBuf::from(time.to_string())
 }
 
 /// `http://host:8080` without a path: that comes from the requests.

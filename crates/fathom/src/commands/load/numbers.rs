@@ -21,7 +21,7 @@ impl Times {
 }
 
 /// The least of the sorted times that this part does not exceed; 0 of none.
-pub(super) fn quantile(sorted: &[i64], part: f64) -> i64 {
+fn quantile(sorted: &[i64], part: f64) -> i64 {
     let rank = (part * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
 }

@@ -97,7 +97,8 @@ impl Asked<'_> {
 
 impl Summary {
     pub(super) fn new(asked: Asked, sent: &[Sent], engine: &Engine) -> Summary {
-        let reasons = judge::reasons(sent, engine);
+        let lag = judge::lag(sent);
+        let reasons = judge::reasons(sent, &lag, engine);
         let duration_ns = sent.last().map_or(0, |last| last.due_ns);
         Summary {
             schema: SCHEMA,
@@ -107,7 +108,7 @@ impl Summary {
             requests: sent.len(),
             duration_ns,
             rate: sent.len() as f64 / (duration_ns.max(1) as f64 / 1e9),
-            generator: generator(sent, engine),
+            generator: generator(lag, sent, engine),
             from: asked.from,
             to: asked.to.to_owned(),
             folder: asked.folder,
@@ -162,9 +163,9 @@ impl Generator {
     }
 }
 
-fn generator(sent: &[Sent], engine: &Engine) -> Generator {
+fn generator(lag: Times, sent: &[Sent], engine: &Engine) -> Generator {
     Generator {
-        lag: Times::of(judge::lags_ns(sent)),
+        lag,
         cpu_ratio: judge::cpu_ratio(engine),
         cpus: engine.cpus,
         run_queue_ns_per_request: judge::run_queue_ns(sent, engine),

@@ -21,6 +21,10 @@ pub(super) const ROUNDS: usize = 9;
 
 const PAGE_BYTES: usize = 4 << 10;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// So much that [`BYTES`] of it begin where a huge page may.
+const MAPPED_BYTES: usize = BYTES + HUGE_PAGE_BYTES;
+
 const PAGES: f64 = (BYTES / PAGE_BYTES) as f64;
 const MIB: f64 = (BYTES >> 20) as f64;
 
@@ -77,9 +81,7 @@ fn way(name: &'static str, meaning: &'static str, huge: bool, rounds: Vec<io::Re
 }
 
 fn median(rounds: &[Round], of: impl Fn(&Round) -> Option<f64>) -> Option<f64> {
-    let mut values: Vec<f64> = rounds.iter().filter_map(of).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    fathom_causes::measure::median(rounds.iter().filter_map(of).collect())
 }
 
 fn round(touch: Touch, huge: bool) -> io::Result<Round> {
@@ -93,18 +95,16 @@ fn round(touch: Touch, huge: bool) -> io::Result<Round> {
 /// New memory, none of it touched, that begins where a huge page may.
 struct Memory {
     mapped: *mut u8,
-    mapped_bytes: usize,
     aligned: *mut u8,
 }
 
 impl Memory {
     fn new(huge: bool) -> io::Result<Memory> {
-        let mapped_bytes = BYTES + HUGE_PAGE_BYTES;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: the kernel chooses where; nothing else is there.
-        let mapped = unsafe { mmap_anonymous(ptr::null_mut(), mapped_bytes, access, MapFlags::PRIVATE)? }.cast::<u8>();
+        let mapped = unsafe { mmap_anonymous(ptr::null_mut(), MAPPED_BYTES, access, MapFlags::PRIVATE)? }.cast::<u8>();
         let aligned = mapped.map_addr(|address| address.next_multiple_of(HUGE_PAGE_BYTES));
-        let memory = Memory { mapped, mapped_bytes, aligned };
+        let memory = Memory { mapped, aligned };
         let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
         match memory.advise(advice) {
             // A kernel without huge pages gives small ones, as asked.
@@ -150,7 +150,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: mapped by `new` with this length, and no reference into it is left.
-        let _ = unsafe { munmap(self.mapped.cast(), self.mapped_bytes) };
+        let _ = unsafe { munmap(self.mapped.cast(), MAPPED_BYTES) };
     }
 }
 
