@@ -222,15 +222,15 @@ impl Found {
         if let Some(says) = crate::finish::nothing_written(path) {
             return self.refused.push(format!("{}: {says}", path.display()));
         }
-        match entries(path) {
-            Ok(entries) if entries.is_empty() => {
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => {
                 self.refused.push(format!(
                     "{}: there is nothing in this folder: name one with recordings, logs or archives",
                     path.display()
                 ));
                 return;
             }
-            Ok(_) => {}
+            Ok(false) => {}
             Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
         }
         let mut walk = Walk::new(path, None);
