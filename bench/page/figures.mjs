@@ -57,7 +57,6 @@ async function read(page) {
       .locator(".figures > div")
       .evaluateAll((rows) => rows.map((row) => ["dt", "dd"].map((part) => row.querySelector(part).textContent))),
     counts: await page.locator(".counts").allTextContents(),
-    threads: await page.locator(".thread-label.role").allTextContents(),
   };
 }
 
