@@ -41,8 +41,8 @@ export function drawHeatRow(
   for (const cell of cells) {
     const left = scale.x(time.from + heat.column[cell] * column);
     const right = scale.x(time.from + (heat.column[cell] + 1) * column);
-    const known = heat.known?.[cell] ?? 0;
-    if (right < 0 || left > scale.width || (heat.known && known < LEAST_KNOWN)) continue;
+    const known = heat.known?.[cell] ?? 1;
+    if (right < 0 || left > scale.width || known < LEAST_KNOWN) continue;
     const box = [left, row.top, Math.max(right - left, 1), row.height] as const;
     if (heat.known) drawOver(context, box, known, palette);
     const strength = strengthOf(heat.value[cell], heat.full);

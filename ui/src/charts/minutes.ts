@@ -37,7 +37,7 @@ export function linesOf(longest_ms: number, height: CssPixels, room: CssPixels):
   let last = height;
   for (let ms = 10 * SHORTEST_MS; ms <= longest_ms; ms *= 10) {
     const y = height - heightOf(ms, longest_ms, height);
-    if (last - y < room || y < -0.5) continue;
+    if (last - y < room) continue;
     lines.push({ ms, y });
     last = y;
   }

@@ -9,11 +9,10 @@ const ONE_STEP_MS = 1_000;
 /** The address is written so much later: while lanes are moved it would change with every frame. */
 const WRITE_AFTER_MS = 150;
 
-/** What was written last, when, and what had changed in it. */
-let written: { hash: string; at: number; changed: string } = { hash: "", at: 0, changed: "" };
-/** How often something was clicked, and that number at the last write. */
+/** How often something was clicked. */
 let clicks = 0;
-let writtenClicks = 0;
+/** What was written last, when, what had changed in it, and after how many clicks. */
+let written = { hash: "", at: 0, changed: "", clicks: 0 };
 /** The part of the address that was read or written last. */
 let known = "";
 let timer = 0;
@@ -25,7 +24,7 @@ export function followAddress(view: Signal<ViewState>, settle: (state: ViewState
   const read = (): void => {
     known = location.hash;
     if (toHash(fromHash(known)) !== toHash(view.peek())) view.value = settle(fromHash(known));
-    written = { hash: toHash(view.peek()), at: 0, changed: "" };
+    written = { hash: toHash(view.peek()), at: 0, changed: "", clicks };
   };
   read();
   window.addEventListener("hashchange", read);
@@ -50,7 +49,7 @@ function click(): void {
 export function replaceAddress(state: ViewState): void {
   // What somebody has just done is a step of its own.
   writePending();
-  written = { hash: toHash(state), at: 0, changed: "" };
+  written = { hash: toHash(state), at: 0, changed: "", clicks };
 }
 
 function writePending(): void {
@@ -65,13 +64,12 @@ function write(hash: string): void {
   if (location.hash !== known || toHash(fromHash(known)) === hash) return;
   const changed = changedBetween(written.hash, hash);
   const now = performance.now();
-  const isSameHand = clicks === writtenClicks && changed === written.changed;
+  const isSameHand = clicks === written.clicks && changed === written.changed;
   const goesOn = changed === "" || (isSameHand && now - written.at < ONE_STEP_MS);
   if (goesOn) history.replaceState(null, "", `#${hash}`);
   else history.pushState(null, "", `#${hash}`);
   known = location.hash;
-  written = { hash, at: now, changed };
-  writtenClicks = clicks;
+  written = { hash, at: now, changed, clicks };
 }
 
 /** Names of the entries in which two addresses differ. */

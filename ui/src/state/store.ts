@@ -90,11 +90,13 @@ export interface Worst extends Interval {
 export const heatOf = computed<"samples" | "state">(
   () => view.value.heat || (overview.value?.has?.cover ? "state" : "samples"),
 );
+/** Whether the quiet time can be shown beside what is picked: there is one, and nothing else is compared. */
+export const canPair = computed<boolean>(() => hasQuiet(overview.value) && view.value.baseline.kind === "none");
 /** Whether the flame graph has that of the quiet time beside it. */
 export const isPair = computed<boolean>(() => {
   const known = overview.value;
-  const { pair, baseline } = view.value;
-  if (!known || !hasQuiet(known) || baseline.kind !== "none") return false;
+  if (!known || !canPair.value) return false;
+  const { pair } = view.value;
   return pair === "" ? isPaired(opened.value, known) : pair === "two";
 });
 /** Which samples the pictures below the lanes are made of: what was picked, or else the slow time, or all. */

@@ -15,8 +15,8 @@ import {
   search,
 } from "../../charts/flame_layout.ts";
 import type { FlameRows } from "../../data/source.ts";
-import { hasQuiet, isWithoutStacks } from "../../state/look.ts";
-import { event, isPair, opened, overview, picked, selection, update, view } from "../../state/store.ts";
+import { isWithoutStacks } from "../../state/look.ts";
+import { canPair, event, isPair, opened, overview, picked, selection, update, view } from "../../state/store.ts";
 import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { FlameCanvas } from "../../widgets/flame_canvas.tsx";
 import { LayerLegend } from "../../widgets/layer_legend.tsx";
@@ -163,7 +163,6 @@ function WithoutStacks(): JSX.Element | null {
 
 function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches | null }): JSX.Element {
   const { inverted, folded, search: typed } = view.value;
-  const canPair = hasQuiet(overview.value) && view.value.baseline.kind === "none";
   const note = typed !== "" && matches ? `${share(matches.share)} in ${counted(matches.count, "frame")}` : "";
   return (
     <div class="toolbar">
@@ -179,7 +178,7 @@ function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches |
       <label class="check">
         <input type="checkbox" checked={folded} onChange={() => update({ folded: !folded })} /> fold recursion
       </label>
-      {canPair && (
+      {canPair.value && (
         <label class="check">
           <input
             type="checkbox"

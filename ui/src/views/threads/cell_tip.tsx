@@ -52,7 +52,7 @@ export function CellTip({ row, at, x, y, answered }: Hovered & { answered: Answe
 }
 
 /** What is known of a cell, and how much is not. */
-export function stateAt({ state, value, known }: Heat, cell: number): string {
+function stateAt({ state, value, known }: Heat, cell: number): string {
   if (cell < 0) return "nothing is known of it here";
   const unknown = 1 - (known?.[cell] ?? 1);
   const told = `${overview.value?.states[state[cell]]?.title ?? "unknown"}, ${share(value[cell])}`;
