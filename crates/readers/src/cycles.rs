@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, loss};
 
-/// Events that come while a thread is on a CPU, as often as perf was told.
+/// Events that come while a thread is on a CPU, as often as perf was asked for.
 const NAMES: &[&[u8]] = &[b"cycles", b"cpu-cycles", b"instructions", b"ref-cycles"];
 
 /// The units of a machine whose CPUs are not alike.

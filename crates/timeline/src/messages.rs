@@ -26,13 +26,13 @@ const BLOCKS: i64 = 5;
 /// The shorter time has no more blocks than these.
 const BLOCKS_MAX: i64 = 100;
 
-/// With fewer blocks on either side no difference could be told from chance.
+/// With fewer blocks on either side chance alone could make any difference.
 const BLOCKS_MIN: usize = 3;
 
 /// Blocks are no shorter, as messages are counted by the second, and no longer, as bursts are shorter, in ns.
 const BLOCK_NS: std::ops::RangeInclusive<i64> = 1_000_000_000..=60_000_000_000;
 
-/// A kind with fewer messages cannot be told from chance.
+/// With fewer messages of a kind chance alone could make any difference.
 const COUNT_MIN: f64 = 5.0;
 
 /// Messages of the slow time against those of another.

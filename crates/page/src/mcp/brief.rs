@@ -121,7 +121,7 @@ fn ruled_out(explanation: &Explanation) -> Value {
     })
 }
 
-/// Which cannot be told, and the command that would answer most of them.
+/// Causes that nothing recorded decides, and the command that would answer most of them.
 fn cannot_tell(explanation: &Explanation) -> Value {
     let causes = with(explanation, |verdict| verdict == Verdict::NotEnough);
     let commands = || causes.iter().filter_map(|cause| command(cause));

@@ -219,7 +219,7 @@ impl Filled {
         (time.length() - self.known_ns()).max(0.0)
     }
 
-    /// Waiting for CPUs that was counted beyond the waits that were told one by one.
+    /// Waiting for CPUs that was counted beyond the waits that were recorded one by one.
     fn add_queue(&mut self, page: &Loaded, thread: u32, time: Time) {
         let Some(queue) = &page.cover.threads[thread as usize].queue else { return };
         let told = self.amounts[State::Runnable as usize];

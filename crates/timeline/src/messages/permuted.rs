@@ -6,7 +6,7 @@ const ENOUGH: u32 = 30;
 /// Exchanges are tried at least and at most so often.
 const TRIES: std::ops::RangeInclusive<u32> = 4_000..=400_000;
 
-/// Tries for each kind that is tested: the least chance has to be small enough to be told among so many kinds.
+/// Tries for each kind that is tested: the least chance has to be small enough to count among so many kinds.
 const TRIES_PER_KIND: usize = 80;
 
 /// Exchanges blocks.
