@@ -196,7 +196,7 @@ fn says(comparison: &Comparison<'_>, slow: &Slow) -> String {
     match slow.signal {
         SignalKind::Given => "as given".to_owned(),
         SignalKind::MedianLatency => {
-            format!("half of the requests took up to {} or longer (median of a second)", format::time(worst))
+            format!("requests took up to {} (median of a second)", format::time(worst))
         }
         SignalKind::RequestLatency => {
             format!("requests took up to {} (99th percentile of a second)", format::time(worst))
