@@ -101,8 +101,8 @@ fn split(value: f64, unit: &str) -> Option<Amount> {
         "count" => Amount { number: digits(value), unit: "" },
         "1/s" => Amount { number: digits(value), unit: "/s" },
         "ratio" => Amount { number: percents(value), unit: "%" },
-        "cores" => Amount { number: few(value), unit: if value == 1.0 { "core" } else { "cores" } },
-        "threads" => Amount { number: few(value), unit: if value == 1.0 { "thread" } else { "threads" } },
+        "cores" => of_few(value, ("core", "cores")),
+        "threads" => of_few(value, ("thread", "threads")),
         "times" => Amount { number: few(value), unit: "×" },
         _ => return None,
     };
@@ -136,6 +136,12 @@ fn percents(ratio: f64) -> String {
         p if p < 9.95 => trimmed(ratio * 100.0, 1),
         _ => grouped((ratio * 100.0).round()),
     }
+}
+
+/// One of them is what is printed as one.
+fn of_few(value: f64, (one, many): (&'static str, &'static str)) -> Amount {
+    let number = few(value);
+    Amount { unit: if number == "1" { one } else { many }, number }
 }
 
 /// Of what is nearly none nobody wants the digits.
@@ -209,6 +215,8 @@ mod tests {
             (3.9, "times", "3.9 ×"),
             (0.000_01, "times", "<0.001 ×"),
             (0.000_16, "threads", "<0.001 threads"),
+            (0.999_8, "threads", "1 thread"),
+            (1.01, "cores", "1.01 cores"),
             (0.000_28, "1/s", "2.8e-4 /s"),
             (7.0, "furlongs", "7 furlongs"),
             (f64::NAN, "ns", "unknown"),

@@ -15,6 +15,7 @@ use fathom_timeline::{Analysis, Intervals};
 use crate::axis::{Axis, Range};
 use crate::index::change::{Changes, Times};
 use crate::index::cover::Cover;
+use crate::index::joins::Joins;
 use crate::index::lane::Lane;
 use crate::index::lanes;
 use crate::index::lasting::{self, Places, Waited};
@@ -204,6 +205,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let threads = Threads::new(recording, Some(&analysis.sources));
     let (quiet, quiet_of_other) = quiet(&analysis, &axis);
     let slow: Ranges = explanation.slow.iter().map(|slow| (axis.at(slow.from_ns), axis.at(slow.to_ns))).collect();
+    let mut joins = Joins::new(&analysis);
     let (spans, lanes) = (Spans::new(&analysis.sources), lanes::lanes(&analysis, &axis, &threads));
     Prepared {
         run: Run::of_analysis(&about.name, &analysis, &explanation),
@@ -213,8 +215,8 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
         spans,
         lanes,
         cover: Cover::new(&analysis, &axis, &threads),
-        waits: lasting::waits(&analysis, &axis, &threads),
-        reasons: Reasons::new(&analysis, &axis, &threads),
+        waits: lasting::waits(&analysis, &axis, &threads, &mut joins),
+        reasons: Reasons::new(&analysis, &axis, &threads, &mut joins),
         axis,
         provenance: Provenance::new(recording, &threads),
         threads,

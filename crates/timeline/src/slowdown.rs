@@ -235,7 +235,11 @@ type Highest = Vec<(SignalKind, f64)>;
 /// The highest value of each signal, and what it tells.
 fn found(sources: &Sources<'_>, account: &Account, options: &SlowdownOptions<'_>) -> (Highest, Vec<Detection>) {
     let all: Vec<Signal> = signals::all(sources, account);
-    let highest = all.iter().map(|signal| (signal.kind, signal.highest())).collect();
+    let highest = all.iter().map(|signal| {
+        let measured = signals::latency::highest(account, signal.kind, 0..signal.values.len());
+        (signal.kind, measured.unwrap_or_else(|| signal.highest()))
+    });
+    let highest = highest.collect();
     let level = |kind| options.levels.iter().find(|(known, _)| *known == kind).map(|(_, level)| *level);
     let detected = all.into_iter().map(|signal| (level(signal.kind), signal));
     let detected = detected.map(|(level, signal)| detect(signal, account, level)).collect();
@@ -455,6 +459,6 @@ fn interval(account: &Account, start: usize, end: usize, detected: &[Detection])
         from_ns: account.grid.start_of(start),
         to_ns: account.grid.start_of(end),
         signal: best.signal.kind,
-        worst: worst(best),
+        worst: signals::latency::highest(account, best.signal.kind, start..end).unwrap_or_else(|| worst(best)),
     })
 }

@@ -29,6 +29,8 @@ describe("amounts", () => {
     [3.9, "times", "3.9 ×"],
     [0.000_01, "times", "<0.001 ×"],
     [0.000_16, "threads", "<0.001 threads"],
+    [0.999_8, "threads", "1 thread"],
+    [1.01, "cores", "1.01 cores"],
     [0.000_28, "1/s", "2.8e-4 /s"],
     [7, "furlongs", "7 furlongs"],
     [Number.NaN, "ns", "unknown"],

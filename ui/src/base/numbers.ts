@@ -25,11 +25,11 @@ const BYTES: Ladder = [
 const RATES: Record<string, Ladder> = { "bytes/s": BYTES, "ns/s": DURATION };
 
 /** Units that are named as they are, and how. */
-const PLAIN: Record<string, (value: number) => string> = {
+const PLAIN: Record<string, (number: string) => string> = {
   count: () => "",
   "1/s": () => "/s",
-  cores: (value) => (value === 1 ? "core" : "cores"),
-  threads: (value) => (value === 1 ? "thread" : "threads"),
+  cores: (number) => (number === "1" ? "core" : "cores"),
+  threads: (number) => (number === "1" ? "thread" : "threads"),
   times: () => "×",
 };
 
@@ -80,7 +80,8 @@ function split(value: number, unit: string): Amount {
     return { number, unit: `${step}/s` };
   }
   if (unit === "ratio") return { number: percent(value), unit: "%" };
-  return { number: FEW.has(unit) ? few(value) : digits(value), unit: PLAIN[unit]?.(value) ?? unit };
+  const number = FEW.has(unit) ? few(value) : digits(value);
+  return { number, unit: PLAIN[unit]?.(number) ?? unit };
 }
 
 /** Goes up the ladder to the last step that leaves at least 1, after rounding. */

@@ -118,11 +118,6 @@ pub(super) fn find_latencies(paths: &[PathBuf], has_pattern: bool) -> Found {
     found
 }
 
-/// Whether each of `paths` can be looked at again: standard input is read once, and an archive is unpacked at a price.
-pub(super) fn are_plain(paths: &[PathBuf]) -> bool {
-    paths.iter().all(|path| !is_standard_input(path) && !archive::is_archive(path))
-}
-
 fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
 }

@@ -10,7 +10,7 @@ use fathom_page::serve::{Entry, Library, LoadError};
 use fathom_page::{About, Baseline, Loaded};
 use serde_json::Value;
 
-use super::{Question, Service, Unpacked, file_name, recordings_in, recordings_only, services};
+use super::{Contents, Question, Service, Unpacked, file_name, read_found, recordings_in, services};
 use crate::exit::told;
 use crate::terminal::Terminal;
 
@@ -40,18 +40,18 @@ impl Services {
         let baseline = baseline(question, terminal)?;
         let only = <[PathBuf; 1]>::try_from(question.paths()?).ok().map(|[path]| path);
         let watched = only.filter(|path| fathom_watch::status::is_folder(path));
-        let recordings = match &watched {
+        let contents = match &watched {
             // Beside them are verdicts and rows of minutes, and maybe no recording so far.
-            Some(folder) => Some(recordings_in(folder)),
-            None => question.alone().then(|| recordings_only(&question.paths().ok()?)).flatten(),
+            Some(folder) => Contents::Recordings(recordings_in(folder)),
+            None => Contents::find(&question.paths()?, question.alone()),
         };
-        let (paths, read) = match recordings {
-            Some(recordings) => (recordings.into_iter().map(|path| vec![path]).collect::<Vec<_>>(), Vec::new()),
-            None => {
-                let mut read: Vec<Option<Service>> = question.services(terminal)?.into_iter().map(Some).collect();
-                let paths = read.iter().flatten().map(|service| service.paths.clone()).collect();
-                read.iter_mut().skip(KEPT_MAX).for_each(|service| *service = None);
-                (paths, read)
+        let (paths, read) = match contents {
+            Contents::Recordings(recordings) => (recordings.into_iter().map(|path| vec![path]).collect(), Vec::new()),
+            Contents::Files(found) => {
+                let services = read_found(found, question.hints(), terminal)?;
+                let paths: Vec<_> = services.iter().map(|service| service.paths.clone()).collect();
+                let kept = services.into_iter().enumerate().map(|(at, service)| (at < KEPT_MAX).then_some(service));
+                (paths, kept.collect())
             }
         };
         let unpacked = read.iter().flatten().next().map_or_else(Vec::new, |service| service.unpacked.clone());

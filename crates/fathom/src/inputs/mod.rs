@@ -107,24 +107,32 @@ pub(crate) struct Summary {
     pub(crate) rows: usize,
 }
 
-/// The recordings among `paths` and in folders of them, each for itself and without reading it; `None` when there
-/// are other files as well, which have to be read to know what belongs together.
-pub(crate) fn recordings_only(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
-    if !find::are_plain(paths) {
-        return None;
+/// What paths lead to, before any of it is read.
+enum Contents {
+    /// Recordings and nothing else, each for itself.
+    Recordings(Vec<PathBuf>),
+    /// Other files as well, which have to be read to know what belongs together.
+    Files(find::Found),
+}
+
+impl Contents {
+    /// Follows the paths. What belongs to all of them, as latencies do, leaves no recording `alone`.
+    fn find(paths: &[PathBuf], alone: bool) -> Contents {
+        let found = find::find(paths);
+        let recordings = found.items.iter().map(|item| match item {
+            find::Item::Recording(path) => Some(path.clone()),
+            find::Item::File(..) => None,
+        });
+        let recordings: Option<Vec<PathBuf>> = recordings.collect();
+        let is_each = |recordings: &Vec<PathBuf>| alone && !recordings.is_empty() && found.unpacked.is_empty();
+        match recordings.filter(is_each) {
+            Some(recordings) => {
+                found.refused.iter().for_each(|refusal| complain(refusal));
+                Contents::Recordings(recordings)
+            }
+            None => Contents::Files(found),
+        }
     }
-    let found = find::find(paths);
-    if !found.unpacked.is_empty() {
-        return None;
-    }
-    let recordings = found.items.into_iter().map(|item| match item {
-        find::Item::Recording(path) => Some(path),
-        find::Item::File(..) => None,
-    });
-    let recordings: Option<Vec<PathBuf>> = recordings.collect();
-    let recordings = recordings.filter(|recordings| !recordings.is_empty())?;
-    found.refused.iter().for_each(|refusal| complain(refusal));
-    Some(recordings)
 }
 
 /// The recordings in a folder, whatever else is there.
@@ -137,9 +145,13 @@ pub(crate) fn recordings_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Reads everything that `paths` lead to. Fails only if nothing can be read.
 pub(crate) fn services(paths: &[PathBuf], hints: &Hints, terminal: &Terminal) -> Result<Vec<Service>> {
+    read_found(find::find(paths), hints, terminal)
+}
+
+/// Reads everything that was found.
+fn read_found(found: find::Found, hints: &Hints, terminal: &Terminal) -> Result<Vec<Service>> {
     let options = hints.options(terminal)?;
     let progress = Progress::start();
-    let found = find::find(paths);
     let unpacked = found.unpacked.clone();
     let mut loaded = load::load(found, &options, &progress);
     let is_read = |unpacked: &&Unpacked| loaded.sources.iter().any(|source| is_from(&source.paths, unpacked));

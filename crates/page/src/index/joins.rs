@@ -14,13 +14,13 @@ const NEARLY_ALL: f64 = 0.95;
 
 /// Waits for the ends of threads that are no one's loss.
 #[derive(Debug, Default)]
-pub(super) struct Joins {
+pub(crate) struct Joins {
     idle: FxHashSet<i64>,
     stacks: FxHashMap<StackId, bool>,
 }
 
 impl Joins {
-    pub(super) fn new(analysis: &Analysis<'_>) -> Joins {
+    pub(crate) fn new(analysis: &Analysis<'_>) -> Joins {
         let (view, mut joins) = (&analysis.sources, Joins::default());
         let grid = view.grid;
         let mut waited: FxHashMap<i64, i64> = FxHashMap::default();

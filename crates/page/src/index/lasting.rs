@@ -30,8 +30,8 @@ pub(crate) struct Waited {
 }
 
 /// All waits that the account is made of, but for those of threads that only wait for the end of another one.
-pub(crate) fn waits(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> Vec<Waited> {
-    let (view, mut joins) = (&analysis.sources, Joins::new(analysis));
+pub(crate) fn waits(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, joins: &mut Joins) -> Vec<Waited> {
+    let view = &analysis.sources;
     let lost = analysis.account.waits(view).filter(|(tid, wait)| !joins.is_idle(view.recording, *tid, wait));
     let waits = lost.filter_map(|(tid, segment)| {
         let ThreadState::Blocked(wait) = segment.state else { return None };

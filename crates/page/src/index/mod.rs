@@ -3,7 +3,7 @@
 pub(crate) mod change;
 pub(crate) mod cover;
 pub(crate) mod figures;
-mod joins;
+pub(crate) mod joins;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod lasting;

@@ -64,7 +64,7 @@ struct Gathered<'g> {
 
 impl Reasons {
     /// The reasons of all waits that have a name; none where it is known of no wait who was waited for.
-    pub(crate) fn new(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> Reasons {
+    pub(crate) fn new(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, joins: &mut Joins) -> Reasons {
         let (view, partition, edges) = (&analysis.sources, &analysis.account.partition, analysis.edges());
         let (number, stretches) = (FxHashMap::default(), Vec::new());
         let mut gathered = Gathered { view, axis, threads, number, stretches, has_any: false };
@@ -75,7 +75,6 @@ impl Reasons {
         };
         let own = partition.recorded().filter(|(tid, _)| view.is_application(*tid));
         let named = own.flat_map(|(tid, segments)| segments.iter().map(move |wait| (tid, wait)));
-        let mut joins = Joins::new(analysis);
         let named = named.filter(|(tid, wait)| is_told(wait) && !joins.is_idle(view.recording, *tid, wait));
         for (tid, wait) in named {
             let is_followed = gathered.stretches.len() < FOLLOWED_MAX;

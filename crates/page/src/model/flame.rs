@@ -282,7 +282,9 @@ impl<'a> Graph<'a> {
                 }
             }
         };
-        let first = group.items.iter().find(|item| !item.is_base && group.place != 0);
+        // What only the quiet time of this recording has is a node of its tree as well.
+        let is_here = |item: &Item| !item.is_base || self.base.is_none_or(|base| base.page.is_none());
+        let first = group.items.iter().find(|item| is_here(item) && group.place != 0);
         let node = first.map_or(0, |item| item.node);
         Row {
             depth: group.depth,

@@ -1,5 +1,7 @@
 //! How long requests took, as signals: what is usual is read from the recording itself, and how far that varies.
 
+use std::ops::Range;
+
 use super::{Signal, SignalKind};
 use crate::account::Account;
 use crate::median::median;
@@ -43,6 +45,18 @@ pub(crate) fn without_jumps(requests: &Requests, slow: &mut [bool]) {
     for (slow, p99_ns) in slow.iter_mut().zip(&requests.p99_ns) {
         *slow &= p99_ns.is_none_or(|p99_ns| 2.0 * p99_ns >= usual_ns);
     }
+}
+
+/// The highest value of a latency in some seconds. The signal has each as the middle one of those around it, which is none that
+/// anybody measured.
+pub(crate) fn highest(account: &Account, kind: SignalKind, seconds: Range<usize>) -> Option<f64> {
+    let requests = account.requests.as_ref()?;
+    let values = match kind {
+        SignalKind::RequestLatency => &requests.p99_ns,
+        SignalKind::MedianLatency => &requests.p50_ns,
+        _ => return None,
+    };
+    values.get(seconds)?.iter().flatten().copied().reduce(f64::max)
 }
 
 /// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.

@@ -11,6 +11,6 @@ pub struct SlowInterval {
     pub to_ns: i64,
     /// The signal that shows it best.
     pub signal: SignalKind,
-    /// Worst value of that signal in it, in the signal's unit.
+    /// Worst value of that signal in it, in the signal's unit; of a latency the worst that a second had.
     pub worst: f64,
 }
