@@ -8,6 +8,7 @@ use fathom_report::clean;
 use serde::Serialize;
 
 use super::engine::{Engine, Sent};
+use super::fakes::Did;
 use super::judge;
 use super::numbers::Times;
 use super::schedule::Due;
@@ -39,6 +40,8 @@ pub(super) struct Summary {
     /// What has to be said of the source.
     notes: Vec<String>,
     generator: Generator,
+    /// What stood in for services that the server calls.
+    fakes: Vec<Did>,
     /// Only of a run that is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,
@@ -85,6 +88,7 @@ pub(super) struct Asked<'a> {
     pub(super) folder: String,
     pub(super) seed: u64,
     pub(super) notes: Vec<String>,
+    pub(super) fakes: Vec<Did>,
     /// The requests of the schedule, and which of them was due when.
     pub(super) requests: &'a [(String, f64)],
     pub(super) due: &'a [Due],
@@ -115,6 +119,7 @@ impl Summary {
             folder: asked.folder,
             seed: asked.seed,
             notes: asked.notes,
+            fakes: asked.fakes,
         }
     }
 
@@ -134,6 +139,7 @@ impl Summary {
         );
         self.notes.iter().for_each(|note| text += &format!("  {}\n", clean::line(note)));
         text += &self.generator.text();
+        self.fakes.iter().for_each(|fake| text += &fake.text());
         match &self.measured {
             Some(measured) => text += &measured.text(&self.generator.lag),
             None => text += &format!("\nINCONCLUSIVE, {}\n", self.reasons.join("; ")),
@@ -325,6 +331,7 @@ mod tests {
             folder: "load-1".to_owned(),
             seed: 1,
             notes: vec!["a note".to_owned()],
+            fakes: Vec::new(),
             requests: &requests,
             due: &due,
         };
