@@ -2,6 +2,8 @@
 //
 // Standard input has the schedule, one JSON object a line, in the order of their times. Standard output has one object for
 // each request in the same order, and a last one about the engine itself. `fathom load` writes the one and reads the other.
+//
+// With -fakes it stands in for services that the server calls (fakes.go) until its standard input ends.
 package main
 
 import (
@@ -39,16 +41,21 @@ func main() {
 	flag.DurationVar(&options.Timeout, "timeout", 30*time.Second, "how long an answer is waited for")
 	flag.IntVar(&options.Workers, "workers", 10000, "how many requests may be under way at once")
 	histograms := flag.String("histograms", "", "a file for HDR histograms of lag and latencies")
+	fakes := flag.Bool("fakes", false, "stand in for other services, instead of sending")
 	flag.Parse()
-	if err := run(options, *histograms); err != nil {
+	// When fathom is killed this ends, too. Where the kernel refuses it, it goes on to its end.
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
+	work := func() error { return run(options, *histograms) }
+	if *fakes {
+		work = func() error { return runFakes(os.Stdin, os.Stdout) }
+	}
+	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 func run(options Options, histograms string) error {
-	// When fathom is killed the load ends, too. Where the kernel refuses it, the load goes on to its end.
-	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
 	schedule, err := read(os.Stdin)
 	if err != nil {
 		return err

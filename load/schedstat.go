@@ -10,7 +10,6 @@ import (
 type Schedstat struct {
 	RunNs      int64 `json:"run_ns"`
 	RunQueueNs int64 `json:"run_queue_ns"`
-	Turns      int64 `json:"turns"`
 }
 
 // schedstat looks at all threads of this process; nil where the kernel does not keep it.
@@ -23,14 +22,13 @@ func schedstat() *Schedstat {
 			continue // the thread has ended meanwhile
 		}
 		var of Schedstat
-		if _, err := fmt.Sscan(string(text), &of.RunNs, &of.RunQueueNs, &of.Turns); err != nil {
+		if _, err := fmt.Sscan(string(text), &of.RunNs, &of.RunQueueNs); err != nil {
 			return nil
 		}
 		sum.RunNs += of.RunNs
 		sum.RunQueueNs += of.RunQueueNs
-		sum.Turns += of.Turns
 	}
-	if len(files) == 0 || sum.Turns == 0 {
+	if len(files) == 0 || sum.RunNs == 0 {
 		return nil
 	}
 	return &sum
@@ -40,5 +38,5 @@ func since(before, after *Schedstat) *Schedstat {
 	if before == nil || after == nil {
 		return nil
 	}
-	return &Schedstat{after.RunNs - before.RunNs, after.RunQueueNs - before.RunQueueNs, after.Turns - before.Turns}
+	return &Schedstat{after.RunNs - before.RunNs, after.RunQueueNs - before.RunQueueNs}
 }

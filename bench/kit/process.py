@@ -1,10 +1,18 @@
-"""What the kernel says of a process that runs."""
+"""A process that is started: a port for it, and what the kernel says of it while it runs."""
 
 import os
+import socket
 from pathlib import Path
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def free_port() -> int:
+    """One of the loopback that nothing listens on; another program may take it before it is used."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def cpu_s(pid: int) -> float:

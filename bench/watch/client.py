@@ -1,7 +1,6 @@
 """Clients of a service under watch."""
 
 import http.client
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -19,9 +18,3 @@ def ask(port: int, rate: Callable[[], float], stop: threading.Event) -> None:
             connection.getresponse().read()
         except (OSError, http.client.HTTPException):
             connection = None
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]

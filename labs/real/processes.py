@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "bench"))
 from kit import fetch
 from kit.places import REPO, jdk_in_path, program
+from kit.process import free_port
 
 BUILT = REPO / "target" / "real-labs"
 NEIGHBOUR_JVM = ["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
@@ -126,12 +127,6 @@ def compiled(jdk: Path, jars: str, lab: Path = HERE) -> Path:
         if other.suffix != ".java":
             (classes / other.name).write_bytes(other.read_bytes())
     return classes
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def waited_for(path: Path) -> str:

@@ -124,6 +124,26 @@ fn what_the_log_has_is_what_the_server_gets() {
 }
 
 #[test]
+fn fakes_answer_while_the_load_runs() {
+    let Some(engine) = engine() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    access_log(&folder.path().join("access.log"), 8);
+    let (address, asked) = server();
+    let listen = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let upstream = address.trim_start_matches("http://");
+    let fakes = format!("[[fake]]\nlisten = '{listen}'\nupstream = '{upstream}'\nlatency_ms = 2\n");
+    fs::write(folder.path().join("fakes.toml"), fakes).unwrap();
+    let to = format!("http://{listen}");
+    let args = ["--from", "access.log", "--to", &to, "--fakes", "fakes.toml", "-o", "out", "--json"];
+    let output = fathom(folder.path(), Some(&engine), &args);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    assert_eq!(asked.lock().unwrap().len(), 8);
+    let fake = &json["fakes"][0];
+    assert_eq!((&fake["answers"], &fake["p50_ns"], &fake["listen"]), (&8.into(), &2_000_000.into(), &listen.into()));
+    assert!(TcpStream::connect(to.trim_start_matches("http://")).is_err(), "it ended with the load");
+}
+
+#[test]
 fn a_late_generator_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     access_log(&folder.path().join("access.log"), 20);

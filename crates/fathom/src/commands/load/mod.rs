@@ -1,9 +1,10 @@
 //! `fathom load`: production's requests, sent to another server when they are due.
 //!
-//! [`source`] reads what arrived, [`mod@schedule`] says what is due when, [`engine`] has another program send it, [`judge`] says
-//! whether that program kept up, and [`summary`] what was seen.
+//! [`source`] reads what arrived, [`mod@schedule`] says what is due when, [`engine`] has another program send it, [`fakes`] stand
+//! in for what the server calls, [`judge`] says whether that program kept up, and [`summary`] what was seen.
 
 mod engine;
+mod fakes;
 mod judge;
 mod numbers;
 mod schedule;
@@ -21,6 +22,7 @@ use fathom_readers::Arrivals;
 use fathom_report::json;
 
 use self::engine::{Engine, Sent, Setting};
+use self::fakes::Fakes;
 use self::schedule::{Due, Wanted, schedule};
 use self::source::Source;
 use self::summary::{Asked, Summary, requests_csv};
@@ -46,6 +48,10 @@ pub(crate) struct Args {
     /// Take which requests are sent from this file, by their weights, and only the times from --from
     #[arg(long, value_name = "FILE")]
     mix: Option<PathBuf>,
+
+    /// Stand in for services that the server calls: as a file describes them (docs/load.md), or all that a recording has calls of
+    #[arg(long, value_name = "FILE|RECORDING")]
+    fakes: Option<PathBuf>,
 
     /// How long (default: as long as the file; without times 60s)
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::duration)]
@@ -97,6 +103,7 @@ Examples:
   fathom load --from access.log --to http://test:8080 --rate 1000 --for 60s
   fathom load --from mix.csv --to http://test:8080 --rate 200      with the columns method,path,weight
   fathom load --from app.fathom --mix mix.csv --to http://test:8080
+  fathom load --from access.log --to http://test:8080 --fakes fakes.toml
   fathom explain test.fathom --latency load-20261128-101500/requests.csv";
 
 /// As of labs: nothing was shown, and nothing refuted.
@@ -111,6 +118,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let progress = Progress::start();
     progress.says("reading requests");
     let (requests, due, notes) = planned(args)?;
+    let fakes = started(args, &program)?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("load-{}", terminal.now_for_name())));
     let place = Place::make(&folder)?;
     place.enter()?;
@@ -118,12 +126,14 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     progress.says(&format!("sending {} requests in {length_s} s", due.len()));
     let (sent, engine) =
         engine::run(&program, &setting(args), &requests, &due).inspect_err(|_| place.remove_if_empty())?;
+    let fakes = fakes.map_or(Ok(Vec::new()), Fakes::end)?;
     let asked = Asked {
         from: args.from.display().to_string(),
         to: &args.to,
         folder: folder.display().to_string(),
         seed: args.seed,
         notes,
+        fakes,
         requests: &requests,
         due: &due,
     };
@@ -131,6 +141,11 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     place.give_to_caller()?;
     drop(progress);
     Ok(answer(args, &summary))
+}
+
+fn started(args: &Args, program: &Path) -> Result<Option<Fakes>> {
+    let wanted = args.fakes.as_deref().map(fakes::read).transpose()?;
+    wanted.map(|wanted| Fakes::start(program, wanted)).transpose()
 }
 
 fn answer(args: &Args, summary: &Summary) -> Answer {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::rc::Rc;
 
 use fathom_report::clean;
 use serde::Serialize;
 
 use super::engine::{Engine, Sent};
+use super::fakes::Did;
 use super::judge;
 use super::numbers::Times;
 use super::schedule::Due;
@@ -38,6 +40,8 @@ pub(super) struct Summary {
     /// What has to be said of the source.
     notes: Vec<String>,
     generator: Generator,
+    /// What stood in for services that the server calls.
+    fakes: Vec<Did>,
     /// Only of a run that is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Measured>,
@@ -84,15 +88,16 @@ pub(super) struct Asked<'a> {
     pub(super) folder: String,
     pub(super) seed: u64,
     pub(super) notes: Vec<String>,
+    pub(super) fakes: Vec<Did>,
     /// The requests of the schedule, and which of them was due when.
     pub(super) requests: &'a [(String, f64)],
     pub(super) due: &'a [Due],
 }
 
-impl Asked<'_> {
-    fn request(&self, index: usize) -> &str {
-        &self.requests[self.due[index].request as usize].0
-    }
+/// What was sent, with the route that each request had.
+fn with_routes<'a>(asked: &Asked<'a>, sent: &'a [Sent]) -> impl Iterator<Item = (&'a Sent, Rc<str>)> {
+    let of_each: Vec<Rc<str>> = asked.requests.iter().map(|(request, _)| route_of(request).into()).collect();
+    sent.iter().zip(asked.due).map(move |(one, due)| (one, Rc::clone(&of_each[due.request as usize])))
 }
 
 impl Summary {
@@ -114,6 +119,7 @@ impl Summary {
             folder: asked.folder,
             seed: asked.seed,
             notes: asked.notes,
+            fakes: asked.fakes,
         }
     }
 
@@ -133,6 +139,7 @@ impl Summary {
         );
         self.notes.iter().for_each(|note| text += &format!("  {}\n", clean::line(note)));
         text += &self.generator.text();
+        self.fakes.iter().for_each(|fake| text += &fake.text());
         match &self.measured {
             Some(measured) => text += &measured.text(&self.generator.lag),
             None => text += &format!("\nINCONCLUSIVE, {}\n", self.reasons.join("; ")),
@@ -210,16 +217,16 @@ fn reason(error: &str) -> String {
 }
 
 fn routes(asked: &Asked, sent: &[Sent]) -> Vec<Route> {
-    let mut by_route: BTreeMap<String, (Route, Vec<i64>)> = BTreeMap::new();
-    for (index, one) in sent.iter().enumerate() {
-        let (route, times) = by_route.entry(route_of(asked.request(index))).or_default();
+    let mut by_route: BTreeMap<Rc<str>, (Route, Vec<i64>)> = BTreeMap::new();
+    for (one, route) in with_routes(asked, sent) {
+        let (route, times) = by_route.entry(route).or_default();
         route.requests += 1;
         route.failed += usize::from(one.status == 0 || one.status >= 500);
         times.extend(is_latency(one).then_some(one.ended_ns - one.due_ns));
     }
     let mut routes: Vec<Route> = by_route
         .into_iter()
-        .map(|(name, (route, times))| Route { route: name, from_scheduled: Times::of(times), ..route })
+        .map(|(name, (route, times))| Route { route: name.to_string(), from_scheduled: Times::of(times), ..route })
         .collect();
     routes.sort_by_key(|route| std::cmp::Reverse(route.requests));
     routes
@@ -275,14 +282,13 @@ fn column(ns: i64) -> String {
 /// Every request that has a latency, from when it was due: what `--latency` reads.
 pub(super) fn requests_csv(asked: &Asked, sent: &[Sent], began_ns: i64) -> String {
     let mut csv = "time,latency_ms,request,lag_ms,from_sent_ms,status,bytes\n".to_owned();
-    for (index, one) in sent.iter().enumerate().filter(|(_, one)| is_latency(one)) {
+    for (one, route) in with_routes(asked, sent).filter(|(one, _)| is_latency(one)) {
         // Writing to a text does not fail.
         let _ = writeln!(
             csv,
-            "{},{:.6},\"{}\",{:.6},{:.6},{},{}",
+            "{},{:.6},\"{route}\",{:.6},{:.6},{},{}",
             began_ns + one.due_ns,
             (one.ended_ns - one.due_ns) as f64 / 1e6,
-            route_of(asked.request(index)),
             (one.sent_ns - one.due_ns) as f64 / 1e6,
             (one.ended_ns - one.sent_ns) as f64 / 1e6,
             one.status,
@@ -325,6 +331,7 @@ mod tests {
             folder: "load-1".to_owned(),
             seed: 1,
             notes: vec!["a note".to_owned()],
+            fakes: Vec::new(),
             requests: &requests,
             due: &due,
         };
