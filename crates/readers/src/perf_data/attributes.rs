@@ -7,7 +7,7 @@ use linux_perf_event_reader::{
 };
 
 use crate::cycles;
-use crate::perf_data::bytes::{Bytes, until_zero};
+use crate::bytes::{Bytes, until_zero};
 
 /// More events than this no perf records.
 const EVENTS_MAX: usize = 65_536;

@@ -11,7 +11,6 @@
 //! related to nothing, and such a file is refused with the command that records another one.
 
 mod attributes;
-mod bytes;
 mod container;
 mod formats;
 mod images;

@@ -8,7 +8,7 @@ use linux_perf_event_reader::{
 };
 
 use crate::perf_data::attributes::Attribute;
-use crate::perf_data::bytes::{Bytes, until_zero};
+use crate::bytes::{Bytes, until_zero};
 use crate::perf_data::container::{About, ClockPair, Container};
 use crate::perf_data::records::{self, Record};
 
