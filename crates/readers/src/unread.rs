@@ -34,21 +34,6 @@ const KNOWN: &[Known] = &[
         "blktrace, version 8",
         "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
     ),
-    at_start(
-        b"\xd4\xc3\xb2\xa1",
-        "a capture of packets (pcap)",
-        "fathom record --pid PID measures requests at their sockets",
-    ),
-    at_start(
-        b"\x4d\x3c\xb2\xa1",
-        "a capture of packets (pcap)",
-        "fathom record --pid PID measures requests at their sockets",
-    ),
-    at_start(
-        b"\x0a\x0d\x0d\x0a",
-        "a capture of packets (pcapng)",
-        "fathom record --pid PID measures requests at their sockets",
-    ),
     at_start(b"\x96\xd5", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(b"\xd5\x96", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(

@@ -12,8 +12,19 @@ use fathom_readers::{LoadError, LoadOptions, Reader, readers, sniff};
 use proptest::prelude::*;
 
 /// The readers that this is about, each with a folder of real files under `testdata`.
-const FORMATS: &[&str] =
-    &["thread_dump", "strace", "vmstat", "sysstat", "jstat", "perf_script", "perf_data", "hs_err", "app_log", "jcmd"];
+const FORMATS: &[&str] = &[
+    "thread_dump",
+    "strace",
+    "vmstat",
+    "sysstat",
+    "jstat",
+    "perf_script",
+    "perf_data",
+    "hs_err",
+    "app_log",
+    "jcmd",
+    "pcap",
+];
 
 fn testdata(format: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(format)
@@ -23,7 +34,7 @@ fn files(format: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(testdata(format)).unwrap().map(|entry| entry.unwrap().path());
     // Programs that were recorded, and what stands beside a recording.
     let is_beside = |path: &PathBuf| {
-        path.extension().is_some_and(|ending| ["md", "java", "map", "csv"].iter().any(|other| ending == *other))
+        path.extension().is_some_and(|ending| ["md", "java", "map", "csv", "py"].iter().any(|other| ending == *other))
     };
     let mut files: Vec<PathBuf> = entries.filter(|path| !is_beside(path)).collect();
     files.sort();

@@ -11,6 +11,7 @@ pub(crate) fn spelled(source: &str) -> &str {
         "perf_script" => "perf script",
         "thread_dump" => "thread dumps",
         "app_log" => "logs of applications",
+        "pcap" => "a capture of packets",
         "recording" => "recording of fathom",
         other => other,
     }
