@@ -34,6 +34,7 @@ const KNOWN: &[Known] = &[
         "blktrace, version 8",
         "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
     ),
+    at_start(b"DTiJ", "names of compiled code (jitdump)", "give the perf.data beside it that it is of"),
     at_start(b"\x96\xd5", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(b"\xd5\x96", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(

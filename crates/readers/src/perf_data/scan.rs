@@ -121,6 +121,11 @@ impl Scan {
         most.map(|(pid, _)| *pid)
     }
 
+    /// Whether times are those of the clock that does not jump.
+    pub(super) fn is_monotonic(&self) -> bool {
+        self.about.attributes.iter().all(|attribute| attribute.clock == Some(ClockId::Monotonic))
+    }
+
     /// What is added to the time of a record for that of the wall clock, in ns; `None` where nothing tells.
     pub(super) fn to_wall_ns(&self) -> Option<i64> {
         let is_wall = |clock: Option<ClockId>| matches!(clock, Some(ClockId::Realtime | ClockId::RealtimeCoarse));
