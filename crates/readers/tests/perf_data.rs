@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::{Recording, Table};
 use fathom_readers::{LoadError, LoadOptions, reader};
 
@@ -38,6 +38,14 @@ fn names_of_a_jitdump() {
         let count = recording.samples.rows().filter(|row| innermost(row).starts_with(begins)).count();
         assert_eq!(count, expected, "{begins}");
     }
+}
+
+/// perf prints each sample once for each event of the group: here it is one of the event that made it.
+#[test]
+fn samples_of_a_group() {
+    let recording = load("group.data.gz").unwrap();
+    let lost = recording.losses.rows().filter(|row| recording.text(row.kind) != loss::NAMES_MISSING).count();
+    assert_eq!((recording.samples.len(), lost), (219, 0));
 }
 
 /// Counts are those that `perf script` prints.

@@ -44,7 +44,7 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     let scan = Scan::of(&file, &mut container);
     let Some(pid) = scan.chosen() else {
         return Err(unusable(format!(
-            "perf.data without samples that can be read (those of groups, {{…}}:S, are not); record with: {RECORD_WITH}"
+            "perf.data without samples that can be read; record with: {RECORD_WITH}"
         )));
     };
     // Moved later by what the caller knows.
@@ -212,7 +212,7 @@ impl Loader {
             (
                 loss::NOT_UNDERSTOOD,
                 self.unread,
-                "samples could not be read: those of groups ({…}:S) are not, others are damaged".to_owned(),
+                "samples are damaged".to_owned(),
             ),
             (loss::NOT_UNDERSTOOD, self.other_events, "samples are of events that are not read".to_owned()),
             (
