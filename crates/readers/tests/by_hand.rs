@@ -172,6 +172,12 @@ fn messages_of_all_libraries() {
         ("log4j-ecs.json.gz", &[]),
         ("log4j.txt.gz", &[loss::CLOCK_ESTIMATED]),
         ("jul.txt.gz", &[loss::CLOCK_ESTIMATED]),
+        ("journald.json.gz", &[]),
+        ("journald.export.gz", &[]),
+        ("journald-short.txt.gz", &[loss::CLOCK_ESTIMATED]),
+        ("syslog.txt.gz", &[]),
+        ("syslog-5424.txt.gz", &[]),
+        ("syslog-traditional.txt.gz", &[loss::CLOCK_ESTIMATED]),
     ] {
         let recording = load("app_log", &[name]).unwrap();
         assert_eq!(losses(&recording), lost, "{name}");
