@@ -15,6 +15,7 @@ use proptest::prelude::*;
 const FORMATS: &[&str] = &[
     "thread_dump",
     "strace",
+    "perf_trace",
     "vmstat",
     "sysstat",
     "jstat",
@@ -95,6 +96,7 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("strace", "relative.txt", "strace -f -ttt -T"),
         ("vmstat", "without-times.txt", "vmstat -t 1"),
         ("perf_script", "own-clock.txt", "perf record -k CLOCK_REALTIME"),
+        ("perf_trace", "python.txt.gz", "perf trace record -k CLOCK_MONOTONIC"),
         ("perf_data", "own-clock.data.gz", "perf record -k CLOCK_MONOTONIC"),
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
         ("app_log", "time-of-day.txt", "%d{yyyy-MM-dd"),
@@ -258,6 +260,22 @@ fn calls_are_those_that_the_trace_has() {
     }
 }
 
+/// Each call that ended has one line with a result, but for those that began before the trace.
+#[test]
+fn calls_are_those_of_perf_trace() {
+    let file = testdata("perf_trace").join("python.txt.gz");
+    let text = String::from_utf8(unpacked(&file)).unwrap();
+    let ended = text.lines().filter(|line| line.contains(" = ") && !line.trim_start().starts_with('?')).count();
+    let options = LoadOptions { clock_offsets: vec![(file.clone(), 0)], ..LoadOptions::default() };
+    let recording = reader("perf_trace").load(&[file], &options).unwrap();
+    let calls = comes_to(&recording, counter::SYSTEM_CALLS_COUNT) as usize;
+    assert!((ended - 2..=ended).contains(&calls), "{calls} of {ended}");
+    // The other side answers each 20 ms.
+    let reads = recording.spans.rows().filter(|row| recording.text(row.name) == "recvfrom");
+    let lengths: Vec<i64> = reads.map(|row| row.duration_ns / 1_000_000).collect();
+    assert!(lengths.len() >= 18 && lengths.iter().all(|ms| (10..30).contains(ms)), "{lengths:?}");
+}
+
 #[test]
 fn tables_of_the_machine() {
     for (format, name, counters, lost) in [
@@ -399,7 +417,9 @@ fn check(format: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
     file.write_all(bytes).unwrap();
     let reader = reader(format);
     reader.sniff(&bytes[..bytes.len().min(65_536)], file.path());
-    match reader.load(&[file.path().to_owned()], &LoadOptions { started_at_ns: Some(1), ..LoadOptions::default() }) {
+    let clock_offsets = vec![(file.path().to_owned(), 1)];
+    let options = LoadOptions { started_at_ns: Some(1), clock_offsets, ..LoadOptions::default() };
+    match reader.load(&[file.path().to_owned()], &options) {
         Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),
         Ok(recording) => prop_assert!(recording.counters.rows().all(|row| row.value.is_finite())),
     }

@@ -43,6 +43,7 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "sysstat",
         "jstat",
         "perf_script",
+        "perf_trace",
         "perf_data",
         "hs_err",
         "app_log",
