@@ -16,9 +16,12 @@ thread_local! {
 
 /// Loads `bytes` with the readers of `formats`, whether or not they recognise them, with a pattern for lines of latencies.
 pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
-    let options = LoadOptions { latency_pattern: pattern.map(str::to_owned), ..LoadOptions::default() };
     ALONE.call_once(work_alone);
     FILE.with_borrow_mut(|file| {
+        // Times that nothing else places.
+        let clock_offsets = vec![(file.path().to_owned(), 1)];
+        let latency_pattern = pattern.map(str::to_owned);
+        let options = LoadOptions { latency_pattern, clock_offsets, ..LoadOptions::default() };
         file.as_file().set_len(0).expect("the file can be cut");
         file.rewind().expect("the file can be rewound");
         file.write_all(bytes).expect("the file can be written");

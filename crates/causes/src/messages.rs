@@ -23,11 +23,11 @@ pub struct Compared {
 
 /// Compares the messages; `None` where there are none, nothing was slow, or nothing else was recorded.
 pub fn compared(analysis: &Analysis<'_>) -> Option<Compared> {
-    let found = messages::of(analysis)?;
+    let found = analysis.messages()?;
     let per_s = |count: f64, length_ns: i64| count / (length_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
     let (slow_ns, base_ns) = found.lengths_ns;
-    let kind = |kind: messages::Kind| MessageKind {
-        says: kind.name,
+    let kind = |kind: &messages::Kind| MessageKind {
+        says: kind.name.clone(),
         slow_per_s: per_s(kind.counts.0, slow_ns),
         baseline_per_s: per_s(kind.counts.1, base_ns),
         odds_ratio: kind.odds_ratio,
@@ -36,7 +36,7 @@ pub fn compared(analysis: &Analysis<'_>) -> Option<Compared> {
         chance: kind.chance,
         differs: kind.differs,
     };
-    let kinds = found.kinds.into_iter().map(kind).collect();
+    let kinds = found.kinds.iter().map(kind).collect();
     Some(Compared { counts: found.counts, lengths_ns: found.lengths_ns, is_comparable: found.is_comparable, kinds })
 }
 

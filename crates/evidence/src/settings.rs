@@ -24,6 +24,12 @@ pub fn is_of_disk(key: &str) -> bool {
     key.rsplit_once('.').is_some_and(|(_, what)| OF_DISKS.contains(&what))
 }
 
+/// Words with a capital at their beginning, as Flight Recorder writes where flags come from (`Command line`).
+pub fn capitalised(words: &str) -> String {
+    let mut rest = words.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
 /// Name and path of the agent that an option of the JVM loads, without the agent's own options, which may be secrets.
 pub fn agent(option: &str) -> Option<(&str, &str)> {
     let agent = AGENTS.iter().find_map(|kind| option.strip_prefix(kind))?;

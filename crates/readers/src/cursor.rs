@@ -84,15 +84,21 @@ impl<'a> Cursor<'a> {
     pub(crate) fn fixed(&mut self, scale: u32) -> Option<i64> {
         let mut rest = *self;
         let mut value = i64::try_from(rest.integer()?).ok()?.checked_mul(10_i64.checked_pow(scale)?)?;
-        if matches!(rest.0, [b'.' | b',', b'0'..=b'9', ..]) {
-            rest.skip(1);
-            let digits = rest.run(|byte| byte.is_ascii_digit());
-            let kept = &digits[..digits.len().min(scale as usize)];
-            let fraction = kept.iter().fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-            value = value.checked_add(fraction * 10_i64.pow(scale - kept.len() as u32))?;
-        }
+        value = value.checked_add(rest.fraction(scale))?;
         *self = rest;
         Some(value)
+    }
+
+    /// What stands behind a whole number, times 10^`scale`: 0 where there is no point or comma with digits behind it.
+    pub(crate) fn fraction(&mut self, scale: u32) -> i64 {
+        if !matches!(self.0, [b'.' | b',', b'0'..=b'9', ..]) {
+            return 0;
+        }
+        self.skip(1);
+        let digits = self.run(|byte| byte.is_ascii_digit());
+        let kept = &digits[..digits.len().min(scale as usize)];
+        let value = kept.iter().fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+        value * 10_i64.pow(scale - kept.len() as u32)
     }
 
     /// A size in bytes such as `24M`, `5000.0K`, `0B` or `512`.

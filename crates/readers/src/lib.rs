@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod blktrace;
+mod bytes;
 mod calls;
 mod columns;
 mod cursor;

@@ -34,21 +34,7 @@ const KNOWN: &[Known] = &[
         "blktrace, version 8",
         "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
     ),
-    at_start(
-        b"\xd4\xc3\xb2\xa1",
-        "a capture of packets (pcap)",
-        "fathom record --pid PID measures requests at their sockets",
-    ),
-    at_start(
-        b"\x4d\x3c\xb2\xa1",
-        "a capture of packets (pcap)",
-        "fathom record --pid PID measures requests at their sockets",
-    ),
-    at_start(
-        b"\x0a\x0d\x0d\x0a",
-        "a capture of packets (pcapng)",
-        "fathom record --pid PID measures requests at their sockets",
-    ),
+    at_start(b"DTiJ", "names of compiled code (jitdump)", "give the perf.data beside it that it is of"),
     at_start(b"\x96\xd5", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(b"\xd5\x96", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(
@@ -98,31 +84,11 @@ pub(crate) fn says(head: &[u8]) -> Option<String> {
     known
         .or_else(|| are_collapsed(head).then(|| COLLAPSED_SAYS.to_owned()))
         .or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
-        .or_else(|| is_perf_trace(head).then(|| PERF_TRACE_SAYS.to_owned()))
 }
 
 const COLLAPSED_SAYS: &str = "collapsed stacks have no times, so that nothing tells slow time from quiet time; give the file that they were made from";
 
 const PERF_MAP_SAYS: &str = "names of compiled code (perf map): they are read with a perf.data beside them";
-
-const PERF_TRACE_SAYS: &str = "text of perf trace, whose times nothing relates to another clock; record with: perf trace record -k CLOCK_MONOTONIC -o trace.data -p PID -- sleep 10";
-
-/// Whether lines are system calls as `perf trace` prints them: `     0.120 ( 0.027 ms): java/15961 openat(dfd: CWD) = 9`.
-fn is_perf_trace(head: &[u8]) -> bool {
-    const LINES: usize = 3;
-    let is_call = |line: &&[u8]| {
-        let text = String::from_utf8_lossy(line);
-        let parts = text.trim_start().split_once(" (").and_then(|(time, rest)| Some((time, rest.split_once("): ")?)));
-        parts.is_some_and(|(time, (length, call))| {
-            let is_time = time.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'?'));
-            let is_length = length.trim().is_empty() || length.ends_with(" ms");
-            let thread = call.split(' ').next().and_then(|word| word.rsplit_once('/'));
-            is_time && is_length && thread.is_some_and(|(_, tid)| tid.parse::<u32>().is_ok())
-        })
-    };
-    let lines: Vec<&[u8]> = lines::of_head(head).filter(|line| !line.is_empty()).take(LINES).collect();
-    lines.len() == LINES && lines.iter().all(is_call)
-}
 
 /// Whether lines are start and size of a piece of code, and its name.
 fn is_perf_map(head: &[u8]) -> bool {
@@ -172,10 +138,6 @@ mod tests {
             (
                 b"0x00007f0000 0x20 a b\n00007f0020 20 c\n00007f0040 2 c\n00007f0042 20 d\n00007f0062 20 e\n",
                 Some("names of compiled code"),
-            ),
-            (
-                b"     0.000 (         ): java/15961 futex(uaddr: 0x7f) ...\n         ? (         ): answers/15971  ... [continued]: futex()) = 0\n     0.120 ( 0.027 ms): java/15961 openat(dfd: CWD) = 9\n",
-                Some("text of perf trace"),
             ),
             (b" \x07tae", None),
             (b"\x07ta", None),

@@ -42,6 +42,7 @@ pub use excess::{Excess, StateExcess};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::Intervals;
 pub use median::{median, quantile};
+use messages::Messages;
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
@@ -92,6 +93,7 @@ pub struct Analysis<'a> {
     /// The other recording that the slow time is compared with, if there is one.
     pub reference: Option<Reference<'a>>,
     edges: OnceCell<Edges>,
+    messages: OnceCell<Option<Messages>>,
 }
 
 /// A recording of the same service when it was well.
@@ -141,6 +143,12 @@ impl Analysis<'_> {
         self.edges.get_or_init(|| Edges::new(&self.sources, &self.account.partition))
     }
 
+    /// Which kinds of messages the slow time has more or less of. `None` where there are no messages, or no times to compare. As that
+    /// takes long they are compared once: the slow time must not be another one afterwards.
+    pub fn messages(&self) -> Option<&Messages> {
+        self.messages.get_or_init(|| messages::of(self)).as_ref()
+    }
+
     /// The question that is left where no exact requests say how it was: what more the code below Java did in the seconds in which it
     /// used more CPU, beside what the signals tell. `None` when there are none.
     pub fn suspicion(&self) -> Option<(Slowdown, Excess)> {
@@ -183,7 +191,8 @@ pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<An
     let slowdown = slowdown::find(&sources, &account, &options);
     account.lateness = lateness(&sources, &account, &slowdown, reference.as_ref());
     let excess = compare(&account, &slowdown, reference.as_ref());
-    Some(Analysis { sources, account, slowdown, excess, reference, edges: OnceCell::new() })
+    let (edges, messages) = Default::default();
+    Some(Analysis { sources, account, slowdown, excess, reference, edges, messages })
 }
 
 /// By how much requests were late, against those of the baseline; none where either is not known.

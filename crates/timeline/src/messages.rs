@@ -74,7 +74,7 @@ impl Kind {
 }
 
 /// Compares the messages of the slow time with those of its baseline. `None` where there are no messages, or no such times.
-pub fn of(analysis: &Analysis<'_>) -> Option<Messages> {
+pub(crate) fn of(analysis: &Analysis<'_>) -> Option<Messages> {
     let (others, base) = analysis.baseline_time(&analysis.slowdown)?;
     // Time that no log covers is not time without messages.
     let slow = covered(&analysis.sources, &analysis.slowdown.time)?;

@@ -26,14 +26,16 @@ pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
 }
 
 /// Who counts calls for as long as it is let: mostly for some seconds of a slow time that was noticed.
-const TRACER: &str = "strace";
+const TRACERS: [&str; 3] = ["strace", "perf_trace", "perf_data"];
 
 /// From when to when calls were traced, if it is a tracer that counted them.
 fn traced_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
     let recording = sources.recording;
-    let (name, tracer) = recording.strings.find(counter::SYSTEM_CALLS_COUNT).zip(recording.strings.find(TRACER))?;
+    let name = recording.strings.find(counter::SYSTEM_CALLS_COUNT)?;
+    let tracers = TRACERS.map(|tracer| recording.strings.find(tracer));
     let rows = sources.counter_rows().find(|(known, _)| *known == name).map(|(_, rows)| rows)?;
-    let times = rows.iter().map(|row| recording.counters.row(*row as usize)).filter(|row| row.source == tracer);
+    let times =
+        rows.iter().map(|row| recording.counters.row(*row as usize)).filter(|row| tracers.contains(&Some(row.source)));
     times.fold(None, |range: Option<(i64, i64)>, row| {
         let (from_ns, to_ns) = range.unwrap_or((row.time_ns, row.time_ns));
         Some((from_ns.min(row.time_ns), to_ns.max(row.time_ns)))

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_evidence::kinds::{counter, loss, subject};
-use fathom_evidence::{Recording, mask};
+use fathom_evidence::{Recording, mask, settings};
 
 use crate::attach::{Attach, AttachError, PATIENCE, properties};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier, late};
@@ -73,15 +73,9 @@ fn add_flags(text: &str, found: &mut Recording) {
     for flag in parse::flags(text) {
         found.add_fact(subject::FLAG, flag.name, flag.value, SOURCE);
         if let Some(origin) = flag.origin {
-            found.add_fact(subject::FLAG_ORIGIN, flag.name, &capitalised(origin), SOURCE);
+            found.add_fact(subject::FLAG_ORIGIN, flag.name, &settings::capitalised(origin), SOURCE);
         }
     }
-}
-
-/// As Flight Recorder writes origins: `Command line`.
-fn capitalised(origin: &str) -> String {
-    let mut rest = origin.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 struct Asking {

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, Gc};
 use fathom_evidence::kinds::span;
+use fathom_evidence::{Recording, settings};
 
 use super::NAME;
 use super::parse::Event;
@@ -208,7 +208,8 @@ impl Pause {
 
     fn add(&self, from_ns: i64, to_ns: i64, detail: &Gc, found: &mut Recording) {
         let cause = Some(self.cause.clone()).filter(|cause| is_cause(cause));
-        let name = format!("Pause {}", capitalised(detail.scope.as_deref().unwrap_or_default()));
+        let scope = detail.scope.as_deref().unwrap_or_default().replace('_', " ");
+        let name = format!("Pause {}", settings::capitalised(&scope));
         let detail = Gc { cause, level: Some(0), ..detail.clone() };
         let duration_ns = to_ns.saturating_sub(from_ns).max(0);
         found.add_span(from_ns, duration_ns, 0, span::GC_PAUSE, &name, &detail::to_text(&detail), NAME);
@@ -256,12 +257,4 @@ impl Part {
 /// The JVM's word for no cause at all is none.
 fn is_cause(text: &str) -> bool {
     !text.is_empty() && text != "No GC"
-}
-
-fn capitalised(scope: &str) -> String {
-    let mut words = scope.replace('_', " ");
-    if let Some(first) = words.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    words
 }

@@ -80,7 +80,8 @@ impl Found {
         let options = ExplainOptions { slow: args.question.slow_ns(service, terminal)?, baseline: None };
         let title = file_name(&service.paths[0]);
         let Some((analysis, explanation)) = investigate(&service.recording, &options) else {
-            return Ok(Found { title, ..Found::default() });
+            let why_not = "nothing in it has a time".to_owned();
+            return Ok(Found { title, why_not, ..Found::default() });
         };
         let is_slow = !analysis.slowdown.time.is_empty();
         let has_baseline = analysis.baseline_time(&analysis.slowdown).is_some();
@@ -206,6 +207,7 @@ fn in_json(answers: &[Found]) -> String {
             found.totals.iter().map(|(says, count)| json!({"says": says, "count": count})).collect();
         json!({
             "title": found.title, "slow": found.slow, "compared": found.compared.as_ref().map(of_compared),
+            "why_not_compared": found.compared.is_none().then_some(&found.why_not),
             "totals": totals, "losses": found.losses,
         })
     };

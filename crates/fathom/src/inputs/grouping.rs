@@ -153,8 +153,8 @@ fn has_facts(recording: &Recording, about: &str) -> bool {
     recording.strings.find(about).is_some_and(|about| recording.facts.subject.contains(&about))
 }
 
-/// Sources that count what a whole machine does, and messages that name no JVM.
-const OF_THE_MACHINE: &[&str] = &["vmstat", "sysstat", "app_log"];
+/// Sources that count what a whole machine does, messages that name no JVM, and captures of packets.
+const OF_THE_MACHINE: &[&str] = &["vmstat", "sysstat", "app_log", "pcap"];
 
 fn only_requests(recording: &Recording) -> bool {
     let of_machine: Vec<_> = OF_THE_MACHINE.iter().filter_map(|source| recording.strings.find(source)).collect();
@@ -162,7 +162,7 @@ fn only_requests(recording: &Recording) -> bool {
     let of_a_jvm = recording.strings.find(subject::JVM);
     recording.samples.time_ns.is_empty()
         && recording.counters.source.iter().all(|source| of_machine.contains(source))
-        && recording.spans.kind.iter().all(|kind| Some(*kind) == request)
+        && recording.spans.rows().all(|span| Some(span.kind) == request || of_machine.contains(&span.source))
         && !recording.facts.subject.iter().any(|about| Some(*about) == of_a_jvm)
 }
 
@@ -349,6 +349,7 @@ mod tests {
     fn counts_of_the_machine_make_no_jvm() {
         let mut recording = Recording::default();
         recording.add_counter(5, "tasks_count", "runnable", 1.0, "vmstat");
+        recording.add_span(5, 1, 0, span::CALL, "10.0.0.9:5432", "", "pcap");
         assert!(Traits::of(&recording).only_requests);
         recording.add_counter(5, "heap_used_bytes", "", 1.0, "jstat");
         assert!(!Traits::of(&recording).only_requests);

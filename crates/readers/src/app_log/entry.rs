@@ -69,7 +69,8 @@ pub(super) struct Parser {
 impl Parser {
     pub(super) fn line<'a>(&'a mut self, line: &'a [u8]) -> Line<'a> {
         if self.export.takes(line) {
-            return self.export.line(line).map_or(Line::Other, Line::Entry);
+            let entry = self.export.line(line);
+            return entry.map_or(Line::Other, |entry| of_journal(entry.stamp, entry.head, &mut self.stamps));
         }
         let line = without_container(line);
         if line.first() == Some(&b'{') {
@@ -91,10 +92,7 @@ impl Parser {
             let head = Head { level, logger, message };
             return Line::Entry(Entry { stamp: *stamp, head, exception: b"" });
         }
-        match bare(line, &mut self.stamps) {
-            Some(entry) => Line::Entry(entry),
-            None => exception(line).map_or(Line::Other, Line::Exception),
-        }
+        bare(line, &mut self.stamps).unwrap_or_else(|| exception(line).map_or(Line::Other, Line::Exception))
     }
 
     /// `Nov 28, 2026 3:38:57 AM shop.Cart add`.
@@ -121,21 +119,51 @@ impl Parser {
         let Some(stamp) = stamp else { return Line::Other };
         let message = trim(fields.message.as_bytes());
         let head = Head { level: fields.level, logger: fields.logger.as_bytes(), message };
+        if fields.is_of_journal {
+            return of_journal(stamp, head, stamps);
+        }
         Line::Entry(Entry { stamp, head, exception: exception(fields.exception.as_bytes()).unwrap_or_default() })
     }
 }
 
 /// What Docker has put a time beside: an entry if it has a time or a level itself.
 fn wrapped<'a>(line: &'a [u8], stamp: Option<Stamp>, stamps: &mut Stamps) -> Line<'a> {
-    if let Some(entry) = bare(line, stamps) {
-        let stamp = stamp.unwrap_or(entry.stamp);
-        return Line::Entry(Entry { stamp, ..entry });
+    match bare(line, stamps) {
+        Some(Line::Entry(entry)) => return Line::Entry(Entry { stamp: stamp.unwrap_or(entry.stamp), ..entry }),
+        Some(other) => return other,
+        None => {}
     }
     let head = head::read(line, Level::None);
     match stamp.filter(|_| head.level != Level::None) {
         Some(stamp) => Line::Entry(Entry { stamp, head, exception: b"" }),
         None => exception(line).map_or(Line::Other, Line::Exception),
     }
+}
+
+/// What journald has of a program: each line that it wrote to its output, with the program's name and a level of journald's own.
+fn of_journal<'a>(stamp: Stamp, outer: Head<'a>, stamps: &mut Stamps) -> Line<'a> {
+    if let Some(below) = below(outer.message) {
+        return below;
+    }
+    if let Some(Line::Entry(entry)) = bare(outer.message, stamps) {
+        return Line::Entry(Entry { stamp, ..entry });
+    }
+    let own = head::read(outer.message, Level::None);
+    let logger = if own.logger.is_empty() { outer.logger } else { own.logger };
+    let head = if own.level == Level::None { outer } else { Head { logger, ..own } };
+    Line::Entry(Entry { stamp, head, exception: b"" })
+}
+
+/// What a program writes below an entry, if a line is that: where each line gets a time these are no entries. syslog writes a
+/// tabulator as `#011`.
+fn below(line: &[u8]) -> Option<Line<'_>> {
+    let line = trim(line);
+    let line = trim(line.strip_prefix(b"#011").unwrap_or(line));
+    let is_frame = line.starts_with(b"at ") && memchr(b'(', line).is_some();
+    let is_rest = line.starts_with(b"... ") && line.ends_with(b" more");
+    // The first of the two lines of `java.util.logging`.
+    let is_begin = stamp::of_jul(&mut Cursor(line)).is_some();
+    if is_frame || is_rest || is_begin { Some(Line::Other) } else { exception(line).map(Line::Exception) }
 }
 
 /// `WARNING: no item`, the second line of `java.util.logging`.
@@ -164,7 +192,7 @@ fn json_behind_time<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<(&'a [u8]
 }
 
 /// A line that begins with a time, perhaps behind its level.
-fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Entry<'a>> {
+fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Line<'a>> {
     let mut cursor = Cursor(line);
     let mut level = severity(&mut cursor).unwrap_or_default();
     let mut stamp = bracketed(&mut cursor, stamps);
@@ -175,6 +203,11 @@ fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Entry<'a>> {
     let mut stamp = stamp?;
     let is_of_container = stamp.clock == Clock::Exact && of_container(&mut cursor);
     let writer = if is_of_container { &b""[..] } else { writer(&mut cursor, stamp).unwrap_or_default() };
+    if (is_of_container || !writer.is_empty())
+        && let Some(below) = below(cursor.0)
+    {
+        return Some(below);
+    }
     // Another time behind it is what the program wrote itself.
     let mut inner = cursor;
     inner.spaces();
@@ -192,7 +225,7 @@ fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Entry<'a>> {
         head = head::read(cursor.0, level);
     }
     let logger = if head.logger.is_empty() { writer } else { head.logger };
-    Some(Entry { stamp, head: Head { logger, ..head }, exception: b"" })
+    Some(Line::Entry(Entry { stamp, head: Head { logger, ..head }, exception: b"" }))
 }
 
 /// `<34>1 `, `<34>`.
@@ -387,6 +420,41 @@ mod tests {
         );
         let export = "__REALTIME_TIMESTAMP=1795837137123000\nPRIORITY=3\nSYSLOG_IDENTIFIER=java\nMESSAGE=x\n\n__REALTIME_TIMESTAMP=1\nMESSAGE=y\n\n";
         assert_eq!(entries(export)[0], (NS, Clock::Exact, "ERROR", "java".to_owned(), "x".to_owned()));
+    }
+
+    #[test]
+    fn what_stands_below_an_entry_is_none_where_each_line_has_a_time() {
+        for before in [
+            "Nov 28 03:38:57 host shop[7]: ",
+            "2026-11-28T03:38:57.123+00:00 host shop[7]: ",
+            "<14>1 2026-11-28T03:38:57.123Z host shop 7 - - ",
+            "2026-11-28T03:38:57.123Z stderr F ",
+        ] {
+            let mut parser = Parser::default();
+            let mut kind = |text: &str| match parser.line(format!("{before}{text}").as_bytes()) {
+                Line::Entry(entry) => format!("{} {}", entry.head.level.word(), String::from_utf8_lossy(entry.head.message)),
+                Line::Exception(class) => String::from_utf8_lossy(class).into_owned(),
+                Line::Other => String::new(),
+            };
+            for (text, expected) in [
+                ("[main] WARN a.b.C - no answer", "WARN no answer"),
+                ("java.net.SocketTimeoutException: Read timed out", "java.net.SocketTimeoutException"),
+                ("\tat a.b.C.d(C.java:1)", ""),
+                ("#011at a.b.C.d(C.java:1) ~[x.jar:1]", ""),
+                ("Caused by: java.io.IOException", "java.io.IOException"),
+                ("\t... 12 more", ""),
+                ("Nov 28, 2026 3:38:57 AM shop.Cart add", ""),
+            ] {
+                assert_eq!(kind(text), expected, "{before}{text}");
+            }
+        }
+        let json = |text: &str| {
+            format!(r#"{{"__REALTIME_TIMESTAMP":"1795837137123000","PRIORITY":"6","SYSLOG_IDENTIFIER":"shop","MESSAGE":"{text}"}}"#)
+        };
+        let all = [json("[main] WARN a.b.C - x"), json("\\tat a.b.C.d(C.java:1)"), json("plain")].join("\n");
+        let found: Vec<_> = entries(&all).into_iter().map(|entry| (entry.2, entry.3, entry.4)).collect();
+        let entry = |level, logger: &str, message: &str| (level, logger.to_owned(), message.to_owned());
+        assert_eq!(found, [entry("WARN", "a.b.C", "x"), entry("INFO", "shop", "plain")]);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(super) struct Fields {
     pub(super) logger: String,
     pub(super) message: String,
     pub(super) exception: String,
+    /// Whether journald wrote it.
+    pub(super) is_of_journal: bool,
     /// A line that Docker has put into an object.
     pub(super) wrapped: String,
 }
@@ -31,7 +33,7 @@ impl Fields {
         for text in [&mut self.time, &mut self.logger, &mut self.message, &mut self.exception, &mut self.wrapped] {
             text.clear();
         }
-        self.level = Level::None;
+        (self.level, self.is_of_journal) = (Level::None, false);
         let is_whole = serde_json::Deserializer::from_slice(line).deserialize_map(&mut *self).is_ok();
         // Of a line that was cut counts what stands before the cut.
         is_whole || line.len() >= CUT_FROM_BYTES && is_time(&self.time)
@@ -55,6 +57,7 @@ impl Fields {
     }
 
     fn take(&mut self, key: &str, value: Value) {
+        self.is_of_journal |= key == "__REALTIME_TIMESTAMP";
         match (key, value) {
             ("@timestamp" | "timestamp" | "time" | "ts" | "timeMillis" | "__REALTIME_TIMESTAMP", value) => {
                 self.take_time(text(value));

@@ -70,21 +70,8 @@ impl Stamps {
         text.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'-');
         let ns = self.iso.read(&mut Cursor(&text))?;
         cursor.skip(SLASHED_LENGTH);
-        Some(Stamp { ns: ns + fraction_ns(cursor), clock: Clock::Local })
+        Some(Stamp { ns: ns + cursor.fraction(9), clock: Clock::Local })
     }
-}
-
-/// What stands behind whole seconds.
-fn fraction_ns(cursor: &mut Cursor<'_>) -> i64 {
-    let mut rest = *cursor;
-    if !matches!(rest.0, [b'.' | b',', b'0'..=b'9', ..]) {
-        return 0;
-    }
-    rest.skip(1);
-    let digits = rest.run(|byte| byte.is_ascii_digit());
-    let kept = &digits[..digits.len().min(9)];
-    *cursor = rest;
-    kept.iter().fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0')) * 10_i64.pow(9 - kept.len() as u32)
 }
 
 /// `3:38:57.123`.
@@ -95,7 +82,7 @@ fn clock_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
         i64::try_from(value).ok()
     };
     let (hour, minute, second) = (upto(23, b":")?, upto(59, b":")?, upto(60, b"")?);
-    Some((hour * 3_600 + minute * 60 + second) * SECOND_NS + fraction_ns(cursor))
+    Some((hour * 3_600 + minute * 60 + second) * SECOND_NS + cursor.fraction(9))
 }
 
 fn of_day(cursor: &mut Cursor<'_>) -> Option<Stamp> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{counter, loss, subject};
-use fathom_evidence::{Recording, mask};
+use fathom_evidence::{Recording, mask, settings};
 
 use crate::jcmd::parse::{self, Item};
 use crate::lines::{self, Line};
@@ -122,7 +122,7 @@ impl Loader {
             Item::Version(text) => self.fact(subject::JVM, "version", text),
             Item::Flag(name, value, origin) => {
                 self.fact(subject::FLAG, name, &mask::flag(name, &value));
-                origin.iter().for_each(|origin| self.fact(subject::FLAG_ORIGIN, name, &capitalised(origin)));
+                origin.iter().for_each(|origin| self.fact(subject::FLAG_ORIGIN, name, &settings::capitalised(origin)));
                 self.seen += 1;
             }
             Item::Segment { name, used_bytes, reserved_bytes } => {
@@ -209,10 +209,4 @@ impl Loader {
         }
         cut.iter().for_each(|says| self.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{name}: {says}")));
     }
-}
-
-/// As Flight Recorder writes origins: `Command line`.
-fn capitalised(origin: &str) -> String {
-    let mut rest = origin.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

@@ -7,7 +7,7 @@ use linux_perf_event_reader::{
 };
 
 use crate::cycles;
-use crate::perf_data::bytes::{Bytes, until_zero};
+use crate::bytes::{Bytes, until_zero};
 
 /// More events than this no perf records.
 const EVENTS_MAX: usize = 65_536;
@@ -25,6 +25,36 @@ pub(super) enum Meaning {
     Other,
 }
 
+/// Which numbers of counters stand in a sample (`:S`): the library takes those of groups for single ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Values {
+    is_group: bool,
+    /// Words that there is one of.
+    once: usize,
+    /// Words of each counter.
+    each: usize,
+}
+
+impl Values {
+    /// From the bytes of an attribute.
+    fn parse(attr: &[u8], endian: Endianness) -> Option<Values> {
+        const BEFORE_BYTES: usize = 24;
+        const OF_SAMPLES: u64 = 1 << 4;
+        let mut fields = Bytes::new(attr.get(BEFORE_BYTES..)?, endian);
+        let (sample, read) = (fields.u64()?, fields.u64()?);
+        let has = |bit: u32| usize::from(read >> bit & 1 == 1);
+        // Times, ids, group, samples that were lost.
+        let values = Values { once: has(0) + has(1), each: 1 + has(2) + has(4), is_group: has(3) == 1 };
+        (sample & OF_SAMPLES != 0).then_some(values)
+    }
+
+    /// How many bytes they are at the beginning of `rest`.
+    pub(super) fn bytes(self, rest: &[u8], endian: Endianness) -> Option<usize> {
+        let (count, head) = if self.is_group { (Bytes::new(rest, endian).size()?, 1) } else { (1, 0) };
+        count.checked_mul(self.each)?.checked_add(self.once + head)?.checked_mul(8)
+    }
+}
+
 /// An event.
 #[derive(Debug, Clone)]
 pub(super) struct Attribute {
@@ -32,6 +62,8 @@ pub(super) struct Attribute {
     pub(super) parse_info: RecordParseInfo,
     /// The clock that was asked for; none is perf's own.
     pub(super) clock: Option<ClockId>,
+    /// What of counters stands in each sample.
+    pub(super) values: Option<Values>,
     /// For how many each sample stands, if that is fixed.
     pub(super) period: Option<u64>,
     pub(super) ids: Vec<u64>,
@@ -54,7 +86,8 @@ impl Attribute {
             PerfClock::Default => None,
         };
         let parse_info = RecordParseInfo::new(&attr, endian);
-        Some(Attribute { meaning: meaning(attr.type_), parse_info, clock, period, ids: Vec::new() })
+        let values = Values::parse(bytes, endian);
+        Some(Attribute { meaning: meaning(attr.type_), parse_info, clock, values, period, ids: Vec::new() })
     }
 
     /// What the kind of an event does not say, its name may.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use linux_perf_event_reader::Endianness;
 
-use crate::perf_data::bytes::{Bytes, until_zero};
+use crate::bytes::{Bytes, until_zero};
 
 /// What the section begins with.
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";

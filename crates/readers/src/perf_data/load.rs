@@ -44,7 +44,7 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     let scan = Scan::of(&file, &mut container);
     let Some(pid) = scan.chosen() else {
         return Err(unusable(format!(
-            "perf.data without samples that can be read (those of groups, {{…}}:S, are not); record with: {RECORD_WITH}"
+            "perf.data without samples that can be read; record with: {RECORD_WITH}"
         )));
     };
     // Moved later by what the caller knows.
@@ -76,6 +76,8 @@ struct Loader {
     pid: i32,
     to_wall_ns: i64,
     names: Names,
+    /// Whether times are of the clock that a jitdump has.
+    is_monotonic: bool,
     cycles: Cycles,
     switches: Switches,
     system_calls: SystemCalls,
@@ -96,6 +98,7 @@ impl Loader {
             pid,
             to_wall_ns,
             names,
+            is_monotonic: false,
             cycles: Cycles::default(),
             switches: Switches::default(),
             system_calls: SystemCalls::default(),
@@ -107,6 +110,7 @@ impl Loader {
     }
 
     fn threads(&mut self, scan: &Scan) {
+        self.is_monotonic = scan.is_monotonic();
         self.architecture = scan.about.architecture.clone().unwrap_or_default();
         self.recording.add_fact(subject::JVM, "pid", &self.pid.to_string(), SOURCE);
         if let Some(release) = &scan.about.os_release {
@@ -172,8 +176,9 @@ impl Loader {
     fn stacks(&mut self, sample: &SampleRecord<'_>, is_apart: bool) -> [StackId; 2] {
         let mut frames = [Vec::new(), Vec::new()];
         let alone = sample.ip.filter(|_| sample.callchain.is_none());
+        let time_ns = sample.timestamp.filter(|_| self.is_monotonic);
         for address in addresses(sample.callchain).chain(alone).take(FRAMES_MAX) {
-            let frame = self.names.frame(address, &mut self.recording);
+            let frame = self.names.frame(address, time_ns, &mut self.recording);
             frames[usize::from(is_apart && address >= crate::perf_data::names::KERNEL_FROM)].push(frame);
         }
         let mut stack = |frames: Vec<FrameId>| self.recording.stacks.intern_from_root(frames.into_iter().rev());
@@ -207,7 +212,7 @@ impl Loader {
             (
                 loss::NOT_UNDERSTOOD,
                 self.unread,
-                "samples could not be read: those of groups ({…}:S) are not, others are damaged".to_owned(),
+                "samples are damaged".to_owned(),
             ),
             (loss::NOT_UNDERSTOOD, self.other_events, "samples are of events that are not read".to_owned()),
             (
@@ -223,7 +228,7 @@ impl Loader {
             (
                 loss::NAMES_MISSING,
                 of_jit,
-                format!("addresses of code made at run time have no name: jcmd {pid} Compiler.perfmap; cp /tmp/perf-{pid}.map beside the file"),
+                format!("addresses of code made at run time have no name: jcmd {pid} Compiler.perfmap; cp /tmp/perf-{pid}.map beside the file, or jit-{pid}.dump"),
             ),
         ];
         for (kind, count, says) in losses.into_iter().filter(|(_, count, _)| *count > 0) {

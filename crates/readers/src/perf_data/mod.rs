@@ -5,16 +5,16 @@
 //!
 //! Names: perf.data has addresses only. Functions of libraries are taken from the files that were mapped, if their build id, or else their
 //! inode, is the one that perf noted; the kernel's from `/proc/kallsyms` if the kernel has not been started anew; Java's from
-//! `perf-PID.map` beside the file.
+//! `jit-PID.dump` or `perf-PID.map` beside the file.
 //!
 //! Time: with `-k CLOCK_REALTIME` it is the wall clock; with another clock of `-k` the file holds one reading of both clocks. perf's own clock is
 //! related to nothing, and such a file is refused with the command that records another one.
 
 mod attributes;
-mod bytes;
 mod container;
 mod formats;
 mod images;
+mod jitdump;
 mod load;
 mod names;
 mod records;

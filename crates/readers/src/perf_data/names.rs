@@ -12,6 +12,7 @@ use fathom_symbols::maps::Mappings;
 use fathom_symbols::process::{Layer, Process, image_id};
 
 use crate::perf_data::images;
+use crate::perf_data::jitdump::JitDump;
 use crate::perf_data::scan::{Mapped, Scan};
 
 /// What a frame is called whose name is not known.
@@ -24,7 +25,11 @@ pub(super) const KERNEL_FROM: u64 = 1 << 63;
 pub(super) struct Names {
     process: Process,
     kernel: Option<KernelSymbols>,
+    /// Code that was made at run time, with times.
+    dump: Option<JitDump>,
     frames: HashMap<u64, FrameId>,
+    /// Those of code in the dump, by its number there.
+    of_dump: HashMap<usize, FrameId>,
     /// Addresses that got no name: of the kernel, of libraries, of code made at run time.
     pub(super) missing: [usize; 3],
 }
@@ -46,17 +51,30 @@ impl Names {
         }
         let text_start = scan.kernel.iter().find(|(_, mapped)| mapped.path.starts_with(b"[kernel.kallsyms]"));
         let kernel = images::kernel(folder, text_start.map(|(start, _)| *start));
-        Names { process, kernel, frames: HashMap::new(), missing: [0; 3] }
+        let (frames, of_dump) = Default::default();
+        Names { process, kernel, dump: JitDump::beside(folder, pid), frames, of_dump, missing: [0; 3] }
     }
 
-    /// The frame of an address.
-    pub(super) fn frame(&mut self, address: u64, recording: &mut Recording) -> FrameId {
+    /// The frame of an address at a time of the monotonic clock, if that is known: code that is made at run time is replaced.
+    pub(super) fn frame(&mut self, address: u64, time_ns: Option<u64>, recording: &mut Recording) -> FrameId {
+        if let Some(made) = self.made_at_run_time(address, time_ns, recording) {
+            return made;
+        }
         if let Some(known) = self.frames.get(&address) {
             return *known;
         }
         let frame = self.named(address, recording);
         self.frames.insert(address, frame);
         frame
+    }
+
+    fn made_at_run_time(&mut self, address: u64, time_ns: Option<u64>, recording: &mut Recording) -> Option<FrameId> {
+        let (number, name) = self.dump.as_ref()?.resolve(address, time_ns)?;
+        let frame = self.of_dump.entry(number).or_insert_with(|| {
+            let [symbol, kind] = [name, frame::COMPILED].map(|text| recording.strings.intern(text));
+            recording.stacks.intern_frame(Frame { symbol, kind, ..Frame::default() })
+        });
+        Some(*frame)
     }
 
     fn named(&mut self, address: u64, recording: &mut Recording) -> FrameId {

@@ -8,7 +8,7 @@ use linux_perf_event_reader::{
 };
 
 use crate::perf_data::attributes::Attribute;
-use crate::perf_data::bytes::{Bytes, until_zero};
+use crate::bytes::{Bytes, until_zero};
 use crate::perf_data::container::{About, ClockPair, Container};
 use crate::perf_data::records::{self, Record};
 
@@ -121,6 +121,11 @@ impl Scan {
         most.map(|(pid, _)| *pid)
     }
 
+    /// Whether times are those of the clock that does not jump.
+    pub(super) fn is_monotonic(&self) -> bool {
+        self.about.attributes.iter().all(|attribute| attribute.clock == Some(ClockId::Monotonic))
+    }
+
     /// What is added to the time of a record for that of the wall clock, in ns; `None` where nothing tells.
     pub(super) fn to_wall_ns(&self) -> Option<i64> {
         let is_wall = |clock: Option<ClockId>| matches!(clock, Some(ClockId::Realtime | ClockId::RealtimeCoarse));
@@ -139,20 +144,18 @@ impl Scan {
 /// A record of the kernel, if it is whole, and the event that it is of.
 pub(super) fn parse<'a, 'b>(about: &'b About, record: &Record<'a>) -> Option<(EventRecord<'a>, Option<&'b Attribute>)> {
     let kind = RecordType(record.kind);
-    let data = RawData::Single(record.body);
+    let of = |data: RawData<'a>, info: RecordParseInfo| RawEventRecord::new(kind, record.misc, data, info);
     let first = about.attributes.first()?.parse_info;
-    let raw = RawEventRecord::new(kind, record.misc, data, first);
+    let raw = of(RawData::Single(record.body), first);
     let own = about.of_id(raw.id());
-    // A sample that is read as another event's would be nonsense.
-    let parse_info = match own {
-        Some(own) => own.parse_info,
-        None if kind == RecordType::SAMPLE => return None,
-        None => first,
-    };
-    if kind == RecordType::SAMPLE && !is_chain_whole(&parse_info, record.body) {
-        return None;
+    if kind != RecordType::SAMPLE {
+        let parse_info = own.map_or(first, |own| own.parse_info);
+        return Some((of(RawData::Single(record.body), parse_info).parse().ok()?, own));
     }
-    Some((RawEventRecord { parse_info, ..raw }.parse().ok()?, own))
+    // A sample that is read as another event's would be nonsense.
+    let own = own?;
+    let (data, parse_info) = sample(own, record.body)?;
+    Some((of(data, parse_info).parse().ok()?, Some(own)))
 }
 
 /// Samples that the kernel could not write, but for those that a BPF program did not want.
@@ -174,17 +177,19 @@ const BEFORE_CHAIN: SampleFormat = SampleFormat::IDENTIFIER
     .union(SampleFormat::CPU)
     .union(SampleFormat::PERIOD);
 
-/// Whether a sample has as many callers as it says: the library multiplies before it looks. Values of counters that are read with a sample
-/// stand before its chain, and the library takes those of groups for single ones: such samples are not read.
-fn is_chain_whole(info: &RecordParseInfo, sample: &[u8]) -> bool {
-    if info.sample_format.contains(SampleFormat::READ) {
-        return false;
+/// A sample without the values of counters that stand before its chain, if it has as many callers as it says: the library multiplies
+/// before it looks.
+fn sample<'a>(of: &Attribute, body: &'a [u8]) -> Option<(RawData<'a>, RecordParseInfo)> {
+    let mut info = of.parse_info;
+    let before_bytes = info.sample_format.intersection(BEFORE_CHAIN).bits().count_ones() as usize * 8;
+    let (before, rest) = body.split_at_checked(before_bytes)?;
+    let values_bytes = of.values.map_or(Some(0), |values| values.bytes(rest, info.endian))?;
+    let chain = rest.get(values_bytes..)?;
+    if info.sample_format.contains(SampleFormat::CALLCHAIN) {
+        let mut bytes = Bytes::new(chain, info.endian);
+        let callers = bytes.size()?;
+        (callers <= bytes.rest().len() / 8).then_some(())?;
     }
-    if !info.sample_format.contains(SampleFormat::CALLCHAIN) {
-        return true;
-    }
-    let mut bytes = Bytes::new(sample, info.endian);
-    let before = info.sample_format.intersection(BEFORE_CHAIN).bits().count_ones() as usize * 8;
-    let callers = bytes.take(before).and_then(|_| bytes.size());
-    callers.is_some_and(|callers| callers <= bytes.rest().len() / 8)
+    info.sample_format.remove(SampleFormat::READ);
+    Some((if values_bytes == 0 { RawData::Single(body) } else { RawData::Split(before, chain) }, info))
 }

@@ -43,9 +43,11 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "sysstat",
         "jstat",
         "perf_script",
+        "perf_trace",
         "perf_data",
         "hs_err",
         "app_log",
+        "pcap",
     ];
     // Without a recorder (tier 0) nothing is from a running machine.
     let is_file = |source: &&str| recording.tier == 0 || FILES.contains(source);

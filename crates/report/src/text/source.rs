@@ -9,8 +9,10 @@ pub(crate) fn spelled(source: &str) -> &str {
         "hs_err" => "an error file of the JVM",
         "perf_data" => "perf.data",
         "perf_script" => "perf script",
+        "perf_trace" => "perf trace",
         "thread_dump" => "thread dumps",
         "app_log" => "logs of applications",
+        "pcap" => "a capture of packets",
         "recording" => "recording of fathom",
         other => other,
     }
