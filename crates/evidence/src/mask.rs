@@ -9,12 +9,15 @@ mod forms;
 mod names;
 mod plain;
 mod signs;
+mod threads;
 mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
+
+pub use threads::{keep_thread_names, thread_name};
 
 /// What stands in place of a secret.
 pub const MASK: &str = "[masked]";

@@ -228,9 +228,10 @@ impl Recording {
         self.losses.push(row);
     }
 
-    /// Remembers a thread by its name; its role follows from the name.
+    /// Remembers a thread by its name, of which free text is left out; its role follows from the name.
     pub fn add_thread(&mut self, tid: i64, name: &str) {
-        let thread = Thread { name: self.strings.intern(name), role: self.strings.intern(role_of(name)) };
+        let thread =
+            Thread { name: self.strings.intern(&mask::thread_name(name)), role: self.strings.intern(role_of(name)) };
         self.threads.insert(tid, thread);
     }
 

@@ -250,3 +250,53 @@ fn names_of_threads_and_files_stay_readable() {
         assert_eq!(mask::command_line(name), name);
     }
 }
+
+#[test]
+fn of_a_threads_name_free_text_is_left_out() {
+    for name in [
+        "main",
+        "http-nio-8080-exec-12",
+        "qtp1580893732-23",
+        "C2 CompilerThread0",
+        "Gang worker#0 (Parallel GC Threads)",
+        "G1 Conc#2",
+        "Camel (camel-1) thread #2",
+        "I/O dispatcher 1",
+        "New I/O worker #3",
+        "kworker/0:1H",
+        "kafka-producer-network-thread | producer-1",
+        "main-SendThread(zookeeper-0.internal:2181)",
+        "RMI TCP Connection(12)-127.0.0.1",
+        "elasticsearch[node-1][search][T#3]",
+        "RpcServer.default.FPBQ.Fifo.handler=29,queue=2,port=16020",
+        "JMX server connection timeout 45",
+        "ForkJoinPool.commonPool-worker-3",
+        "DefaultDispatcher-worker-2",
+        "",
+    ] {
+        assert_eq!(mask::thread_name(name), name);
+    }
+    for (name, kept) in [
+        ("http-nio-8080-exec-1 [GET /customers/anna]", "http-nio-#-exec-# [GET [masked]"),
+        ("cart 4711 of anna.schmidt@shop.example", "cart # of [masked]"),
+        ("anna@shop.example", "[masked]"),
+        ("OkHttp https://api.example.com/...", "OkHttp https:[masked]"),
+        ("IPC Client (12) connection to nn/10.1.2.3:8020 from hdfs", "IPC Client (#) connection to nn[masked]"),
+        ("RS_OPEN_REGION-regionserver/host:16020-0", "RS_OPEN_REGION-regionserver[masked]"),
+        ("Log4j2-TF-1-AsyncLogger[AsyncContext@18b4aac2]-1", "Log#j#-TF-#-AsyncLogger[[masked]"),
+        ("worker-3 user=anna", "worker-# user=[masked]"),
+        ("session 3f2a9c1b77", "session [masked]"),
+        ("job 550e8400-e29b-41d4-a716-446655440000", "job [masked]"),
+        ("import of 'Anna Schmidt'", "import of [masked]"),
+        ("Executor task launch worker for task 0.0 in stage 1.0", "Executor task launch worker for task [masked]"),
+    ] {
+        assert_eq!(mask::thread_name(name), kept);
+        assert_eq!(mask::thread_name(kept), kept, "once more");
+        let mut recording = fathom_evidence::Recording::default();
+        recording.add_thread(7, name);
+        assert_eq!(recording.text(recording.threads.get(7).unwrap().name), kept);
+    }
+    proptest::proptest!(|(name: String)| {
+        proptest::prop_assert!(mask::thread_name(&name).len() <= name.len() + MASK.len());
+    });
+}

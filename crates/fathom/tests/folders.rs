@@ -84,3 +84,35 @@ fn recordings_of_one_jvm_are_named() {
     let says = stderr(&fathom(folder.path(), &["explain", "later", "one.fathom"]));
     assert_eq!(says, "fathom: later/one.fathom, one.fathom: of the same JVM, so that they have one answer\n");
 }
+
+/// A log that cannot be opened, or has nothing in it that can be used, may be the one of an illness.
+#[test]
+fn what_cannot_be_read_in_a_folder_prevents_an_all_clear() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let seconds = |line: &dyn Fn(usize) -> String| (1..30).map(line).collect::<String>();
+    let started = "[2026-11-02T10:00:00.005+0000][0.005s][info][gc] Using Serial\n";
+    let collections = seconds(&|second| {
+        let at = format!("[2026-11-02T10:00:{second:02}.950+0000][{second}.950s]");
+        format!("{at}[info][gc] GC({second}) Pause Young (Allocation Failure) 90M->80M(100M) 1.000ms\n")
+    });
+    let requests = seconds(&|second| format!("2026-11-02T10:00:{second:02}.1Z,2\n").repeat(9));
+    fs::write(at("good.log"), [started, &collections].concat()).unwrap();
+    fs::write(at("latency.csv"), format!("time,latency_ms\n{requests}")).unwrap();
+    let answer = || {
+        let explained = fathom(folder.path(), &["explain", ".", "--json"]);
+        serde_json::from_slice::<Value>(&explained.stdout).unwrap()
+    };
+    assert_eq!((&answer()["headline"]["kind"], answer()["losses"].as_array().unwrap().len()), (&"nothing_slow".into(), 0));
+    symlink("/proc/self/mem", at("other.log")).unwrap();
+    let denied = answer();
+    assert!(denied["losses"].to_string().contains("other.log"), "{denied:#}");
+    assert_eq!(denied["headline"]["kind"], "no_sign", "{denied:#}");
+    fs::remove_file(at("other.log")).unwrap();
+    fs::write(at("cut.jfr"), b"FLR\0\0\x02\0\x01\0\0").unwrap();
+    assert_eq!(answer()["headline"]["kind"], "no_sign");
+    // What is no evidence takes nothing away.
+    fs::remove_file(at("cut.jfr")).unwrap();
+    fs::write(at("notes.txt"), b"call me back").unwrap();
+    assert_eq!(answer()["headline"]["kind"], "nothing_slow");
+}

@@ -11,7 +11,11 @@ use fathom_readers::{LoadOptions, load_file, scrub};
 const CANARY: &[u8] = b"not-for-you";
 
 fn holds_it(path: &Path) -> bool {
-    fs::read(path).unwrap().windows(CANARY.len()).any(|window| window == CANARY)
+    holds(path, CANARY)
+}
+
+fn holds(path: &Path, text: &[u8]) -> bool {
+    fs::read(path).unwrap().windows(text.len()).any(|window| window == text)
 }
 
 #[test]
@@ -33,4 +37,29 @@ fn a_scrubbed_file_tells_nothing_and_is_read_like_the_original() {
         assert_eq!(read(&copy).row_counts(), read(&original).row_counts(), "{}", original.display());
     }
     assert!(told >= 4, "only {told} files have a secret to hide");
+}
+
+/// `testdata/secrets/Own.java`: texts that are in the pool, behind a number that is no compressed integer.
+#[test]
+fn an_applications_own_events_and_threads_tell_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/secrets/own_events.jfr");
+    let copy = folder.path().join("own_events.jfr");
+    fs::copy(&original, &copy).unwrap();
+    for secret in ["Tr0ub4dor", "anna.schmidt"] {
+        assert!(holds(&original, secret.as_bytes()), "{secret}");
+    }
+    assert!(scrub(&copy).unwrap() > 0);
+    for (text, is_there) in [
+        ("Tr0ub4dor", false),
+        ("anna.schmidt", false),
+        ("mysql -u shop --password=[masked]", true),
+        ("cart # of [masked]", true),
+        ("a text that stays as it is", true),
+    ] {
+        assert_eq!(holds(&copy, text.as_bytes()), is_there, "{text}");
+    }
+    let read = |path: &Path| load_file(path, &LoadOptions::default()).unwrap();
+    assert_eq!(read(&copy).row_counts(), read(&original).row_counts());
+    assert_eq!(fs::metadata(&copy).unwrap().len(), fs::metadata(&original).unwrap().len());
 }

@@ -17,7 +17,8 @@ const HOUR_S: i64 = 3600;
 const DAY_S: i64 = 24 * HOUR_S;
 
 /// One in so many recordings of the host's hour is left for reasons that are worse, or that were not recorded today: a service that is
-/// slow again and again must not use up what the next illness needs.
+/// slow again and again must not use up what the next illness needs. As many are left for the other users, where there are any: whoever
+/// starts JVMs that look ill must not keep the others' from being recorded.
 const RESERVE: usize = 3;
 
 /// What is the same again: service, kind and which one. A restarted JVM has the same diseases.
@@ -32,6 +33,8 @@ pub struct Question<'a> {
     pub main: &'a str,
     /// Its service, which all JVMs have that are started alike.
     pub service: &'a str,
+    /// Its user.
+    pub uid: u32,
     /// The reason.
     pub trigger: &'a Trigger,
     /// The name that its recording would have.
@@ -63,7 +66,8 @@ pub struct Admission {
     learned: Option<BTreeMap<Reason, usize>>,
     running: HashSet<JvmKey>,
     ended_s: HashMap<JvmKey, i64>,
-    begun_s: VecDeque<(i64, JvmKey)>,
+    /// When recordings began, of which JVM and user.
+    begun_s: VecDeque<(i64, JvmKey, u32)>,
     told_s: HashMap<Reason, VecDeque<i64>>,
     recorded_s: HashMap<Reason, VecDeque<i64>>,
     events: HostEvents,
@@ -71,6 +75,8 @@ pub struct Admission {
     refusals_s: HashMap<(Option<JvmKey>, Skip), i64>,
     /// Whether the host is short of something now.
     is_short: bool,
+    /// Whether JVMs of more than one user are watched.
+    are_many_users: bool,
 }
 
 /// The answer to a reason.
@@ -106,6 +112,7 @@ impl Admission {
             events: HostEvents::default(),
             refusals_s: HashMap::new(),
             is_short: false,
+            are_many_users: false,
         }
     }
 
@@ -136,6 +143,11 @@ impl Admission {
         self.is_short = is_short;
     }
 
+    /// Says whose JVMs are watched.
+    pub(crate) fn set_users(&mut self, uids: &HashSet<u32>) {
+        self.are_many_users = uids.len() > 1;
+    }
+
     /// The other JVMs that the event of a recording hit.
     pub(crate) fn hits(&self, id: &str) -> Vec<Hit> {
         self.events.hits(id)
@@ -153,7 +165,7 @@ impl Admission {
     /// Asks for a recording, at `now_s` of a clock that nobody sets; what the calendar says is asked of the trigger's time. Where it is
     /// granted, [`Admission::ended`] has to follow.
     pub fn ask(&mut self, asked: &Question<'_>, now_s: i64) -> Answer {
-        while self.begun_s.front().is_some_and(|(time_s, _)| *time_s <= now_s - HOUR_S) {
+        while self.begun_s.front().is_some_and(|(time_s, ..)| *time_s <= now_s - HOUR_S) {
             self.begun_s.pop_front();
         }
         for times in [&mut self.told_s, &mut self.recorded_s] {
@@ -202,7 +214,7 @@ impl Admission {
         }
         if skip.is_none() && !by_hand {
             self.events.begin(asked.jvm, asked.id, now_s);
-            self.begun_s.push_back((now_s, asked.jvm));
+            self.begun_s.push_back((now_s, asked.jvm, asked.uid));
             self.recorded_s.entry(asked.reason()).or_default().push_back(now_s);
         }
         Answer { skip, times_today: 0, event }
@@ -222,7 +234,9 @@ impl Admission {
     fn budgets(&self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
         let since_s = self.ended_s.get(&asked.jvm).map(|ended_s| now_s - ended_s);
         let recorded = self.recorded_s.get(&asked.reason()).map_or(0, VecDeque::len);
-        let of_jvm = self.begun_s.iter().filter(|(_, jvm)| *jvm == asked.jvm).count();
+        let of_jvm = self.begun_s.iter().filter(|(_, jvm, _)| *jvm == asked.jvm).count();
+        let of_user = self.begun_s.iter().filter(|(.., uid)| *uid == asked.uid).count();
+        let reserve = self.per_hour / RESERVE;
         let is_reserved = recorded > 0 && asked.trigger.kind.severity() < Severity::Critical;
         match () {
             () if self.running.len() >= self.at_once => Some(Skip::AtOnce),
@@ -230,7 +244,8 @@ impl Admission {
             () if recorded >= self.same_per_day => Some(Skip::SameToday),
             () if of_jvm >= self.per_jvm => Some(Skip::HourOfJvm),
             () if self.begun_s.len() >= self.per_hour => Some(Skip::Hour),
-            () if is_reserved && self.begun_s.len() + self.per_hour / RESERVE >= self.per_hour => Some(Skip::Reserve),
+            () if self.are_many_users && of_user + reserve >= self.per_hour => Some(Skip::HourOfUser),
+            () if is_reserved && self.begun_s.len() + reserve >= self.per_hour => Some(Skip::Reserve),
             () => None,
         }
     }
@@ -271,7 +286,7 @@ mod tests {
 
     /// The question of a JVM of a service.
     fn asked<'a>(jvm: JvmKey, service: &'a str, trigger: &'a Trigger) -> Question<'a> {
-        Question { jvm, main: service, service, trigger, id: "x" }
+        Question { jvm, main: service, service, uid: 1000, trigger, id: "x" }
     }
 
     fn trigger(kind: Kind, which: &str) -> Trigger {
@@ -459,5 +474,24 @@ mod tests {
             })
             .collect();
         assert_eq!(skips, [None, None, None, Some(Skip::HourOfJvm)]);
+    }
+
+    #[test]
+    fn one_user_does_not_take_the_hour_of_the_others() {
+        let begun = |uids: &[u32]| {
+            let mut admission = Admission::new(&Config::default(), 0);
+            admission.set_users(&uids.iter().copied().collect());
+            let mut ask = |uid: u32, at_s: i64| {
+                let (service, trigger) = (format!("{uid} {at_s}"), trigger(Kind::Rule, ""));
+                let jvm = (at_s as u32, 0);
+                let answer = admission.ask(&Question { uid, ..asked(jvm, &service, &trigger) }, at_s);
+                admission.ended(jvm, at_s + 30);
+                answer.skip
+            };
+            let first: Vec<Option<Skip>> = (0..6).map(|at| ask(7, 1 + at * 100)).collect();
+            (first.iter().filter(|skip| skip.is_none()).count(), first[5], ask(0, 700))
+        };
+        assert_eq!(begun(&[7]), (6, None, Some(Skip::Hour)), "alone it has all");
+        assert_eq!(begun(&[7, 0]), (4, Some(Skip::HourOfUser), None));
     }
 }

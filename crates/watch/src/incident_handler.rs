@@ -128,7 +128,8 @@ impl IncidentHandler {
     }
 
     fn question<'a>(&'a self, trigger: &'a Trigger, id: &'a str) -> Question<'a> {
-        Question { jvm: self.key, main: &self.about.main, service: &self.service, trigger, id }
+        let uid = self.jvm.target.uid;
+        Question { jvm: self.key, main: &self.about.main, service: &self.service, uid, trigger, id }
     }
 
     /// A recording that could not begin would cost the time before, which goes with the hand-over.

@@ -60,6 +60,7 @@ impl Postponed {
                     | Skip::Hour
                     | Skip::Reserve
                     | Skip::HourOfJvm
+                    | Skip::HourOfUser
                     | Skip::NoRoom
             )
         );

@@ -365,8 +365,10 @@ impl Service {
 
     fn look_at_host(&mut self) {
         let short = self.shortage.look();
+        let uids = self.watched.values().map(|watched| watched.jvm.target.uid).collect();
         if let Ok(mut admission) = self.shared.admission.lock() {
             admission.set_short(short.is_some());
+            admission.set_users(&uids);
         }
     }
 

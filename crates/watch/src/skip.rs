@@ -17,6 +17,8 @@ pub enum Skip {
     Reserve,
     /// There were as many of this JVM in this hour as there may be.
     HourOfJvm,
+    /// There were as many of this user in this hour as there may be while others' JVMs are watched.
+    HourOfUser,
     /// As many run as may at once.
     AtOnce,
     /// The time after the first start in which it only learns.
@@ -38,6 +40,7 @@ impl Skip {
             Skip::Hour => "budget_of_the_hour",
             Skip::Reserve => "reserve_of_the_hour",
             Skip::HourOfJvm => "budget_of_the_jvm",
+            Skip::HourOfUser => "budget_of_the_user",
             Skip::AtOnce => "too_many_at_once",
             Skip::Learning => "learning",
             Skip::Quiet => "quiet",
@@ -59,6 +62,9 @@ impl Skip {
                 "not recorded: the rest of the hour's recordings is kept for other reasons (capture.per_hour)"
             }
             Skip::HourOfJvm => "not recorded: this JVM had its recordings of the hour (capture.per_jvm)",
+            Skip::HourOfUser => {
+                "not recorded: the rest of the hour's recordings is kept for the JVMs of other users (capture.per_hour)"
+            }
             Skip::AtOnce => "not recorded: others are being recorded (capture.at_once)",
             Skip::Learning => "not recorded: it only learns (capture.learn)",
             Skip::Quiet => "not recorded: maintenance ([[quiet]])",

@@ -70,6 +70,7 @@ Examples:
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let output = Output::at(&args.output)?;
+    args.question.confine(output.folder())?;
     let service = only_jvm(args.question.services(terminal)?)?;
     let progress = Progress::start();
     progress.says("choosing samples");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use fathom_evidence::Finished;
+use fathom_evidence::{Finished, mask};
 use fathom_report::imported::{Imported, ImportedFile};
 use fathom_report::{imported, json};
 use fathom_store::{FolderError, State};
@@ -32,7 +32,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     hints: Hints,
 
-    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools; tables are masked in any case
+    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools, and names of threads whole; tables are
+    /// masked in any case
     #[arg(long)]
     keep_secrets: bool,
 
@@ -54,6 +55,9 @@ Examples:
 A recording is a folder of Parquet files, described in docs/schema.md, that any tool can read.";
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
+    if args.keep_secrets {
+        mask::keep_thread_names();
+    }
     let imported = match unfinished(args) {
         Some(folder) => finish(folder, args.keep_secrets)?,
         None => import(args, terminal)?,

@@ -1,5 +1,6 @@
 //! `fathom minutes`: recordings as rows of minutes and facts, for questions about many hosts.
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -59,6 +60,10 @@ struct OneRecording {
 }
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
+    let cannot = || format!("writing to {}", args.output.display());
+    // What is not there when the rights are given up cannot be written to.
+    fs::create_dir_all(&args.output).with_context(cannot)?;
+    args.question.confine(Some(args.output.clone()))?;
     let services = args.question.for_verdicts().services(terminal)?;
     if args.host.is_some() && services.len() > 1 {
         bail!("--host names one host, and these are {} JVMs: turn them into minutes one by one", services.len());

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use fathom_collectors::recorder::{self, End, Plan, Recorded, Watcher};
 use fathom_collectors::{Refusal, Target, collectors, manners};
+use fathom_evidence::mask;
 use fathom_report::recorded::{self, RecordedPart};
 use fathom_report::{json, units};
 
@@ -27,6 +28,9 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         return super::record_all::run(args);
     }
     args.parent.map_or(Ok(()), super::record_all::end_with)?;
+    if args.keep_secrets {
+        mask::keep_thread_names();
+    }
     let target = args.choice.one()?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(default_name(&target, terminal)));
     let place = Place::make(&output)?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fathom_readers::{LoadError, Reader};
@@ -31,6 +32,8 @@ pub(super) struct Found {
     pub(super) items: Vec<Item>,
     /// One line for each path that cannot be read.
     pub(super) refused: Vec<String>,
+    /// Those of them without which an answer may be wrong: what is there and would have been read.
+    pub(super) unread: Vec<String>,
     /// Where archives were unpacked, for as long as their files are wanted.
     pub(super) unpacked: Vec<Unpacked>,
     seen: HashSet<PathBuf>,
@@ -128,6 +131,21 @@ impl Found {
         self.seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
+    fn leave_out(&mut self, says: String) {
+        self.unread.push(says.clone());
+        self.refused.push(says);
+    }
+
+    /// What no reader takes. Sockets and devices are not evidence.
+    fn refuse(&mut self, path: &Path, error: &LoadError) {
+        match error {
+            LoadError::Io { source, .. } if source.kind() != ErrorKind::InvalidInput => {
+                self.leave_out(error.to_string());
+            }
+            _ => self.refused.push(recording_of(path).unwrap_or_else(|| error.to_string())),
+        }
+    }
+
     fn add_recording(&mut self, path: &Path) {
         if self.is_new(path) {
             self.items.push(Item::Recording(path.to_owned()));
@@ -143,7 +161,7 @@ impl Found {
         }
         match fathom_readers::sniff(path) {
             Ok(reader) => self.items.push(Item::File(path.to_owned(), reader)),
-            Err(error) => self.refused.push(recording_of(path).unwrap_or_else(|| error.to_string())),
+            Err(error) => self.refuse(path, &error),
         }
     }
 
@@ -179,7 +197,7 @@ impl Found {
             Ok(None) => return false,
             Ok(Some(unpacked)) => unpacked,
             Err(error) => {
-                self.refused.push(format!("{}: {error}", place.name));
+                self.leave_out(format!("{}: {error}", place.name));
                 return true;
             }
         };
@@ -196,7 +214,7 @@ impl Found {
     fn add_all(&mut self, folder: &Path, walk: &mut Walk<'_>, deep: usize) {
         let entries = match walk.entries(folder) {
             Ok(entries) => entries,
-            Err(error) => return walk.skip(folder, &error.to_string()),
+            Err(error) => return self.leave_out(format!("{}: {error}", walk.place(folder).name)),
         };
         for entry in entries {
             if self.looked_at > FILES_MAX {
@@ -250,7 +268,7 @@ impl Found {
         // Nothing is looked at after the first that is one too many, and one line says so.
         self.looked_at += 1;
         if self.looked_at > FILES_MAX {
-            return self.refused.push(format!(
+            return self.leave_out(format!(
                 "{}: it and what follows is left out, more than {FILES_MAX} files: name the folder that matters",
                 walk.place(entry).name
             ));
@@ -266,7 +284,7 @@ impl Found {
             Ok(reader) => self.items.push(Item::File(entry.to_owned(), reader)),
             Err(LoadError::UnknownFormat(_)) => walk.skip(entry, "unknown format"),
             Err(LoadError::Empty(_)) => walk.skip(entry, "empty"),
-            Err(error) => self.refused.push(error.to_string()),
+            Err(error) => self.refuse(entry, &error),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Services {
     watched: Option<PathBuf>,
     /// Where they are if they came in an archive.
     unpacked: Vec<Unpacked>,
+    /// What could not be read beside them.
+    unread: Vec<String>,
     /// What had to be read to know what belongs together, until it is asked for.
     read: Mutex<Vec<Option<Service>>>,
 }
@@ -54,7 +56,9 @@ impl Services {
                 (paths, kept.collect())
             }
         };
-        let unpacked = read.iter().flatten().next().map_or_else(Vec::new, |service| service.unpacked.clone());
+        let first = read.iter().flatten().next();
+        let (unpacked, unread) =
+            first.map(|service| (service.unpacked.clone(), service.unread.clone())).unwrap_or_default();
         let names = names(&paths, &unpacked);
         let entry = |(paths, name): (&Vec<PathBuf>, String)| Entry { name, size_bytes: size_bytes(paths) };
         Ok(Services {
@@ -65,6 +69,7 @@ impl Services {
             paths,
             watched,
             unpacked,
+            unread,
             read: Mutex::new(read),
         })
     }
@@ -79,7 +84,7 @@ impl Services {
         let mut services = services(paths, self.question.hints(), &self.terminal)?;
         match (services.pop(), services.len()) {
             (Some(mut service), 0) => {
-                service.came_in(&self.unpacked);
+                service.came_in(&self.unpacked, &self.unread);
                 Ok(service)
             }
             (_, others) => bail!("{}: {} JVMs now; it was one", paths[0].display(), others + 1),

@@ -17,6 +17,8 @@ use crate::progress::Progress;
 pub(super) struct Loaded {
     pub(super) sources: Vec<Source>,
     pub(super) refused: Vec<String>,
+    /// Those of them without which an answer may be wrong.
+    pub(super) unread: Vec<String>,
 }
 
 /// Something to read at once.
@@ -26,7 +28,7 @@ enum Job {
 }
 
 pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> Loaded {
-    let mut loaded = Loaded { sources: Vec::new(), refused: found.refused };
+    let mut loaded = Loaded { sources: Vec::new(), refused: found.refused, unread: found.unread };
     let mut readers = Vec::new();
     let jobs = jobs(found.items);
     // Those that overlap are compared row by row.
@@ -44,7 +46,10 @@ pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> 
                 loaded.sources.push(source);
                 readers.push(reader);
             }
-            Err(refusal) => loaded.refused.push(refusal),
+            Err(refusal) => {
+                loaded.unread.push(refusal.clone());
+                loaded.refused.push(refusal);
+            }
         }
     }
     for source in &mut loaded.sources {

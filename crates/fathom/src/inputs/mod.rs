@@ -97,6 +97,8 @@ pub(crate) struct Service {
     pub(crate) recording: Recording,
     /// Where the files are if they came in an archive, for as long as they may be read again.
     pub(crate) unpacked: Vec<Unpacked>,
+    /// What could not be read beside the files, and may be this JVM's.
+    pub(crate) unread: Vec<String>,
 }
 
 /// What a file gave.
@@ -124,7 +126,7 @@ impl Contents {
             find::Item::File(..) => None,
         });
         let recordings: Option<Vec<PathBuf>> = recordings.collect();
-        let is_each = |recordings: &Vec<PathBuf>| alone && !recordings.is_empty() && found.unpacked.is_empty();
+        let is_each = |recordings: &Vec<PathBuf>| alone && !recordings.is_empty() && found.unpacked.is_empty() && found.unread.is_empty();
         match recordings.filter(is_each) {
             Some(recordings) => {
                 found.refused.iter().for_each(|refusal| complain(refusal));
@@ -171,7 +173,7 @@ fn read_found(found: find::Found, hints: &Hints, terminal: &Terminal) -> Result<
     tell_strays(&groups, &traits, &loaded.sources);
     tell_joined(&groups, &loaded.sources);
     let mut services = add_latencies(assemble(groups, loaded.sources), latencies)?;
-    services.iter_mut().for_each(|service| service.came_in(&unpacked));
+    services.iter_mut().for_each(|service| service.came_in(&unpacked, &loaded.unread));
     Ok(services)
 }
 
@@ -261,8 +263,13 @@ pub(crate) fn file_name(path: &Path) -> String {
 
 impl Service {
     fn from_sources(sources: Vec<Source>) -> Service {
-        let mut service =
-            Service { paths: Vec::new(), sources: Vec::new(), recording: Recording::default(), unpacked: Vec::new() };
+        let mut service = Service {
+            paths: Vec::new(),
+            sources: Vec::new(),
+            recording: Recording::default(),
+            unpacked: Vec::new(),
+            unread: Vec::new(),
+        };
         sources.into_iter().for_each(|source| service.add(source));
         service.recording.choose_cpu_samples();
         service.recording.name_waits_by_samples();
@@ -290,12 +297,14 @@ impl Service {
         self.paths.extend(paths);
     }
 
-    /// Remembers the archives that files came in. What was lost on the way may be any of them.
-    fn came_in(&mut self, unpacked: &[Unpacked]) {
+    /// Remembers the archives that files came in. What was lost on the way, or could not be read beside them, may be this JVM's.
+    fn came_in(&mut self, unpacked: &[Unpacked], unread: &[String]) {
         for archive in unpacked.iter().filter(|archive| is_from(&self.paths, archive)) {
             archive.lost().iter().for_each(|says| self.recording.add_loss(ARCHIVE, loss::MISSING, 0, says));
         }
+        unread.iter().for_each(|says| self.recording.add_loss(FILES, loss::MISSING, 0, says));
         self.unpacked = unpacked.to_vec();
+        self.unread = unread.to_vec();
     }
 
     fn overlaps(&self, source: &Source) -> bool {

@@ -1,8 +1,8 @@
 //! Nothing that a file or an address can hold makes an answer panic or become markup.
 
-use fathom_evidence::kinds::{counter, event, span};
+use fathom_evidence::kinds::{counter, event, role, span};
 use fathom_evidence::tables::{Counter, Log, Sample, Span};
-use fathom_evidence::{Frame, Recording, StackId};
+use fathom_evidence::{Frame, Recording, StackId, Thread};
 use fathom_page::Loaded;
 use proptest::prelude::*;
 
@@ -38,7 +38,9 @@ pub(crate) fn recording() -> Recording {
         let frame = recording.stacks.intern_frame(Frame { symbol, module: symbol, kind: symbol, line: u32::MAX });
         parent = recording.stacks.intern(parent, frame);
         let tid = index as i64 + 1;
-        recording.add_thread(tid, name);
+        // As a table of others may hold it: what enters here loses its free text.
+        let role = recording.strings.intern(role::JAVA);
+        recording.threads.insert(tid, Thread { name: symbol, role });
         recording.add_fact(name, name, name, name);
         recording.add_log(base, name, name, name, name);
         recording.add_counter(base + tid, counter::HEAP_USED_BYTES, name, f64::MAX, "jfr");

@@ -1,9 +1,10 @@
 //! Takes secrets out of a JFR file in place, so that it can be given away and every tool still reads it.
 //!
 //! Recordings of others that run at the same time decide with ours what a JVM writes: its properties, its environment, its
-//! command line. The texts of these events are masked as those of tables are, and padded to the length that they
-//! had: no offset and no size in the file changes. Nothing else of the file is touched, and what cannot be
-//! understood is left as it is only if no such event can be in it.
+//! command line. The texts of these events, and the names of threads, are masked as those of tables are, and padded to the length
+//! that they had: no offset and no size in the file changes. A text that comes more than once is in a pool, where the events'
+//! references to it lead. Nothing else of the file is touched, and what cannot be understood is left as it is only if no such event
+//! can be in it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,11 +12,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use fathom_evidence::mask;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::parse_bytes::{Text, skip_text, text, varint};
-use super::parse_chunk::{Chunk, HEADER_BYTES, METADATA, record, split};
-use super::parse_metadata::{KnownTypes, Type, Types};
+use super::parse_bytes::{Text, text, varint};
+use super::parse_chunk::{Chunk, HEADER_BYTES, record, split};
+use super::parse_metadata::{KnownTypes, Types};
+use super::parse_plan::{Kind, Plan};
+use super::parse_pools::{Layout, Pools, layout};
 use crate::{Input, LoadError};
 
 /// Events of the JVM whose texts may be secrets. Of those that applications define nothing is known, so any may be.
@@ -29,6 +32,8 @@ const EVENTS: &[&str] = &[
     "jdk.SystemProcess",
     "jdk.ProcessStart",
 ];
+
+const THREAD: &str = "java.lang.Thread";
 
 /// How names begin that applications do not give to their events.
 const OF_THE_JVM: &[&str] = &["jdk.", "java.", "profiler.", "fathom."];
@@ -56,63 +61,92 @@ fn write(path: &Path, changes: &[Change]) -> io::Result<()> {
     changes.iter().try_for_each(|change| file.write_all_at(&change.bytes, change.offset as u64))
 }
 
+/// What is known of a chunk, and what is to be changed in it.
+struct Scrubbing<'a> {
+    data: &'a [u8],
+    types: &'a Types,
+    pools: Pools,
+    /// Places of texts of the pool, with the fields that they were looked at for: many events have the same one.
+    looked_at: FxHashSet<(usize, String)>,
+    changes: Vec<Change>,
+}
+
 fn of_chunk<'a>(chunk: &Chunk<'a>, known: &KnownTypes<'a>) -> Vec<Change> {
-    let Some(types) = types(chunk, known) else { return Vec::new() };
-    let secret = secret(&types);
-    let mut changes = Vec::new();
-    let mut at = HEADER_BYTES;
-    while let Some(event) = record(chunk.data, at) {
-        if let Some(kind) = secret.get(&event.type_id) {
-            changes.extend(of_event(&chunk.data[..event.end], event.payload, kind, &types));
-        }
-        at = event.end.max(at + 1);
-    }
+    // One that was cut off has metadata of an earlier flush at most.
+    let Some(Layout { types, checkpoints }) = layout(chunk, known) else { return Vec::new() };
+    let pools = Pools::read(chunk, &types, &checkpoints);
+    let (looked_at, changes) = Default::default();
+    let mut scrubbing = Scrubbing { data: chunk.data, types: &types, pools, looked_at, changes };
+    scrubbing.events();
+    scrubbing.threads();
+    let mut changes = scrubbing.changes;
     changes.iter_mut().for_each(|change| change.offset += chunk.offset);
     changes
 }
 
-/// Types of events whose texts are masked.
-fn secret(types: &Types) -> FxHashMap<u64, &Type> {
+/// Types of events whose texts are masked, with how they are laid out.
+fn secret(types: &Types) -> FxHashMap<u64, (&str, Plan)> {
     let is_meant = |name: &str| EVENTS.contains(&name) || !OF_THE_JVM.iter().any(|start| name.starts_with(start));
-    types.iter().filter(|(_, kind)| is_meant(&kind.name)).collect()
+    let meant = types.iter().filter(|(_, kind)| is_meant(&kind.name));
+    meant.filter_map(|(id, kind)| Some((id, (kind.name.as_str(), Plan::compile(types, id)?)))).collect()
 }
 
-/// The types of a chunk; one that was cut off has metadata of an earlier flush at most.
-fn types<'a>(chunk: &Chunk<'a>, known: &KnownTypes<'a>) -> Option<std::sync::Arc<Types>> {
-    let stated = record(chunk.data, chunk.metadata).filter(|found| found.type_id == METADATA && chunk.metadata > 0);
-    let found = || {
+impl Scrubbing<'_> {
+    fn events(&mut self) {
+        let secret = secret(self.types);
         let mut at = HEADER_BYTES;
-        let mut last = None;
-        while let Some(record) = record(chunk.data, at) {
-            last = if record.type_id == METADATA { Some(record) } else { last };
-            at = record.end.max(at + 1);
+        while let Some(event) = record(self.data, at) {
+            if let Some((kind, plan)) = secret.get(&event.type_id) {
+                self.value(event.payload, event.end, kind, plan);
+            }
+            at = event.end.max(at + 1);
         }
-        last
-    };
-    let metadata = stated.or_else(found)?;
-    known.parse(&chunk.data[metadata.payload..metadata.end])
-}
+    }
 
-/// The changes of one event, whose fields stand one after the other.
-fn of_event(data: &[u8], payload: usize, kind: &Type, types: &Types) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut at = payload;
-    let mut name = String::new();
-    for field in &kind.fields {
-        let is_text = !field.pooled && types.get(field.type_id).is_some_and(|kind| kind.name == "java.lang.String");
-        let next = if is_text { skip_text(data, at) } else { varint(data, at).map(|(_, end)| end) };
-        // A field that cannot be told ends the event: what follows would be taken for something else.
-        let Some(next) = next else { break };
-        if is_text && let Some((Text::Inline(text), _)) = text(data, at) {
-            match field.name.as_str() {
-                "key" => name = text.into_owned(),
-                "name" if kind.name.starts_with("jdk.StringFlag") => name = text.into_owned(),
-                field => changes.extend(change(data, at, next, &text, &masked(&kind.name, field, &name, &text))),
+    /// Their names are in the pool only.
+    fn threads(&mut self) {
+        let Some(type_id) = self.types.id_of(THREAD) else { return };
+        let Some(plan) = Plan::compile(self.types, type_id) else { return };
+        let places: Vec<usize> = self.pools.get(type_id).entries().iter().map(|(_, place)| *place).collect();
+        places.into_iter().for_each(|place| self.value(place, self.data.len(), THREAD, &plan));
+    }
+
+    /// An event, or a value of a pool.
+    fn value(&mut self, payload: usize, end: usize, kind: &str, plan: &Plan) {
+        let data = &self.data[..end];
+        let mut slots = vec![0; plan.slots()];
+        if plan.run(data, payload, &mut slots).is_none() {
+            return;
+        }
+        let mut name = String::new();
+        for slot in (0..slots.len()).filter(|slot| plan.leaf(*slot).kind == Kind::Text) {
+            let (field, at) = (plan.leaf(slot).path.as_str(), slots[slot] as usize);
+            match text(data, at) {
+                Some((Text::Inline(text), _)) if is_name(kind, field) => name = text.into_owned(),
+                Some((Text::Inline(text), next)) => {
+                    self.changes.extend(change(data, at, next, &text, &masked(kind, field, &name, &text)));
+                }
+                Some((Text::Pooled(key), _)) => self.pooled(key, kind, field),
+                _ => {}
             }
         }
-        at = next;
     }
-    changes
+
+    /// A text that more than one event has.
+    fn pooled(&mut self, key: u64, kind: &str, field: &str) {
+        let of_texts = self.types.id_of("java.lang.String").map(|type_id| self.pools.get(type_id));
+        let Some(at) = of_texts.and_then(|pool| pool.offset(key)) else { return };
+        if let (true, Some((Text::Inline(found), next))) =
+            (self.looked_at.insert((at, field.to_owned())), text(self.data, at))
+        {
+            self.changes.extend(change(self.data, at, next, &found, &masked(kind, field, "", &found)));
+        }
+    }
+}
+
+/// Whether the field tells what the next one is.
+fn is_name(kind: &str, field: &str) -> bool {
+    field == "key" || field == "name" && kind.starts_with("jdk.StringFlag")
 }
 
 /// The text without its secrets.
@@ -121,6 +155,7 @@ fn masked(kind: &str, field: &str, name: &str, text: &str) -> String {
         "value" | "oldValue" | "newValue" if kind.starts_with("jdk.StringFlag") => mask::flag(name, text).into_owned(),
         "value" if EVENTS.contains(&kind) => mask::value(name, text).into_owned(),
         "jvmArguments" | "jvmFlags" => mask::options(text).into_owned(),
+        _ if kind == THREAD => mask::text(&mask::thread_name(text)).into_owned(),
         // A field of an application's event may be called like a secret itself.
         field => mask::flag(field, text).into_owned(),
     }
@@ -150,6 +185,7 @@ fn fitted(text: &str, length: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parse_bytes::skip_text;
     use super::*;
 
     #[test]

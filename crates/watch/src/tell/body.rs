@@ -36,7 +36,7 @@ impl News<'_> {
 
 /// The body of this format; `page` is where people reach the page.
 pub(super) fn body(format: Format, news: &News<'_>, page: Option<&str>) -> Value {
-    match format {
+    let mut body = match format {
         Format::Json => {
             let mut document = match news {
                 News::Notice(notice) => json!(notice),
@@ -47,7 +47,24 @@ pub(super) fn body(format: Format, news: &News<'_>, page: Option<&str>) -> Value
         }
         Format::Slack => json!({ "text": text(news, page) }),
         Format::Alertmanager => json!([alert(news, page)]),
+    };
+    without_controls(&mut body);
+    body
+}
+
+/// Texts that a JVM or a file said (its version, its main class) do nothing to a terminal on which a receiver shows them.
+fn without_controls(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains(is_control) => *text = text.replace(is_control, " "),
+        Value::Array(all) => all.iter_mut().for_each(without_controls),
+        Value::Object(fields) => fields.values_mut().for_each(without_controls),
+        _ => {}
     }
+}
+
+/// Lines of a message stay lines.
+fn is_control(letter: char) -> bool {
+    letter.is_control() && letter != '\n'
 }
 
 fn text(news: &News<'_>, page: Option<&str>) -> String {
@@ -207,6 +224,19 @@ mod tests {
         let without = Incident { verdict: None, jvm: None, trigger: None, errors: vec!["e".to_owned()], ..incident() };
         assert_eq!(of(Format::Alertmanager, &without)[0]["annotations"]["cause"], "none");
         assert!(of(Format::Slack, &without)["text"].as_str().unwrap().contains("no verdict: e"));
+    }
+
+    #[test]
+    fn what_a_jvm_says_of_itself_does_nothing_to_a_terminal() {
+        let mut incident = incident();
+        let jvm =
+            AboutJvm { version: "17\u{1b}[2J".to_owned(), main: "a\u{9b}31m\rb".to_owned(), ..AboutJvm::default() };
+        (incident.jvm, incident.host) = (Some(jvm), "h\u{7}".to_owned());
+        incident.verdict.as_mut().unwrap().causes[0].says = "x\u{1b}]0;y\u{7}".to_owned();
+        for format in [Format::Json, Format::Slack, Format::Alertmanager] {
+            let body = body(format, &News::Verdict(&incident), None).to_string();
+            assert!(!body.contains("\\u00") && !body.contains("\\r") && !body.contains('\u{9b}'), "{body}");
+        }
     }
 
     #[test]
