@@ -9,7 +9,7 @@ use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
-use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, SCHEMA, Verdict};
+use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, Missing, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
 use crate::unexplained::{self, NEGLIGIBLE_SHARE};
 use crate::{
@@ -217,6 +217,8 @@ struct Outcome {
     verdict: Verdict,
     share: f64,
     says: String,
+    /// What would have to be recorded to exclude the cause.
+    missing: Option<Missing>,
     look: Look,
 }
 
@@ -224,69 +226,46 @@ impl Part {
     fn new(analysis: &Analysis<'_>, time: &Intervals) -> Part {
         let is_all = *time == analysis.slowdown.time;
         let comparison = if is_all { Comparison::new(analysis) } else { Comparison::only(analysis, time) };
-        let mut findings: Vec<(&'static Cause, Finding)> =
-            catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
+        let mut findings: Vec<Found> = catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
         let mut seen = Vec::new();
         for (cause, finding) in &mut findings {
             seen.extend(gaps::without_requests(&comparison, finding));
             gaps::without_account(&comparison, finding);
-            gaps::without_use(&comparison, cause, finding);
+            gaps::without_use(&comparison, cause, &mut finding.missing);
         }
         let lost_ns = if comparison.is_slow() { comparison.excess().lost_ns() } else { 0.0 };
         let below_java = comparison.excess().states.iter().filter(|excess| excess.state.is_below_java());
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
-        let (mut findings, mut left) = judge_all(&comparison, findings, lost_ns);
-        let verdicts: Vec<_> = findings.iter().map(|(cause, .., outcome)| (*cause, outcome.verdict)).collect();
-        if let Some((general, states)) = remainder::of(&comparison, &left, &verdicts) {
-            let with_rest = |(cause, finding, ..): Judgement| match cause.id == general.id {
-                true => (cause, remainder::finding(&comparison, finding, &states)),
-                false => (cause, finding),
-            };
-            (findings, left) = judge_all(&comparison, findings.into_iter().map(with_rest).collect(), lost_ns);
+        let (mut given, mut left) = hand_out(&comparison, &findings);
+        if let Some((general, states)) = remainder::of(&comparison, &left) {
+            let mut own = findings.iter_mut().zip(&given).filter(|((cause, _), _)| cause.id == general.id);
+            let verdict = |found: &Found, given: &Given| judge(&comparison, found, given, lost_ns).verdict;
+            if let Some((found, _)) = own.find(|(found, given)| verdict(found, given) == Verdict::RuledOut) {
+                remainder::answer(&comparison, &mut found.1, &states);
+                (given, left) = hand_out(&comparison, &findings);
+            }
         }
-        Part { findings, left, lost_ns, below_java_ns, seen }
+        let judged = findings.into_iter().zip(given).map(|(found, given)| {
+            let outcome = judge(&comparison, &found, &given, lost_ns);
+            (found.0, found.1, given, outcome)
+        });
+        Part { findings: judged.collect(), left, lost_ns, below_java_ns, seen }
     }
 }
+
+type Found = (&'static Cause, Finding);
 
 type Judgement = (&'static Cause, Finding, Given, Outcome);
 
-/// Hands the lost time out to the findings and makes verdicts; also gives what no cause claims.
-fn judge_all(
-    comparison: &Comparison<'_>,
-    findings: Vec<(&'static Cause, Finding)>,
-    lost_ns: f64,
-) -> (Vec<Judgement>, Left) {
-    let found = |finding: &Finding| !matches!(finding.support, Support::Absent | Support::NotMeasured);
-    let claimants: Vec<Claimant<'_>> = findings
-        .iter()
-        .map(|(cause, finding)| Claimant {
-            cause,
-            support: finding.support,
-            claims: if found(finding) { &finding.claims } else { &[] },
-        })
-        .collect();
-    let (given, left) = attribute(comparison, &claimants);
-    let judged = findings.into_iter().zip(given).map(|((cause, mut finding), given)| {
-        let outcome = judge(comparison, &finding, &given, lost_ns);
-        let outcome = as_far_as_looked_at(comparison, cause, &mut finding, outcome);
-        (cause, finding, given, outcome)
+/// Hands the lost time out to the findings; also gives what no cause claims.
+fn hand_out(comparison: &Comparison<'_>, findings: &[Found]) -> (Vec<Given>, Left) {
+    let claims = |finding: &Finding| finding.support < Support::Absent;
+    let claimants = findings.iter().map(|(cause, finding)| Claimant {
+        cause,
+        support: finding.support,
+        claims: if claims(finding) { &finding.claims } else { &[] },
     });
-    (judged.collect(), left)
-}
-
-/// Nobody is ruled out by what was not recorded.
-fn as_far_as_looked_at(comparison: &Comparison<'_>, cause: &Cause, finding: &mut Finding, outcome: Outcome) -> Outcome {
-    if outcome.verdict != Verdict::RuledOut {
-        return outcome;
-    }
-    let missing = coverage::missing(comparison, cause, finding);
-    let Some(missing) = missing else { return outcome };
-    let says = format!("{}: {}", missing.says, outcome.says);
-    if !finding.missing.iter().any(|known| known.says == missing.says) {
-        finding.missing.push(missing);
-    }
-    gaps::without_use(comparison, cause, finding);
-    Outcome { verdict: Verdict::NotEnough, says, ..outcome }
+    attribute(comparison, &claimants.collect::<Vec<_>>())
 }
 
 /// Puts together what was said of each cause about each kind of slow time: its best verdict, in the words of the time in
@@ -311,7 +290,10 @@ fn judged(cause: &Cause, answers: Vec<(Finding, Given, Outcome)>, lost_ns: f64) 
         let key = |(_, given, outcome): &(Finding, Given, Outcome)| (outcome.verdict, -given.total_ns());
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let Some((finding, _, outcome)) = best else { return Judged::nothing(cause) };
+    let Some((mut finding, _, outcome)) = best else { return Judged::nothing(cause) };
+    let is_known = |missing: &Missing| finding.missing.iter().any(|known| known.says == missing.says);
+    let missing = outcome.missing.filter(|missing| !is_known(missing));
+    finding.missing.extend(missing);
     let share_of = |ns: f64| if lost_ns > 0.0 { (ns / lost_ns).clamp(0.0, 1.0) } else { 0.0 };
     let mut actions = finding.actions;
     actions.extend(cause.actions.iter().map(|action| (*action).to_owned()));
@@ -340,7 +322,7 @@ impl Outcome {
     }
 }
 
-fn judge(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns: f64) -> Outcome {
+fn judge(comparison: &Comparison<'_>, (cause, finding): &Found, given: &Given, lost_ns: f64) -> Outcome {
     let taken_ns = given.total_ns();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
     let reach = if lost_ns > 0.0 { given.reach_ns / lost_ns } else { 0.0 };
@@ -359,7 +341,12 @@ fn judge(comparison: &Comparison<'_>, finding: &Finding, given: &Given, lost_ns:
         true => look::of(comparison, finding, given),
         false => Look::default(),
     };
-    Outcome { verdict, share, says, look }
+    // Nobody is ruled out by what was not recorded.
+    let missing = (verdict == Verdict::RuledOut).then(|| coverage::missing(comparison, cause, finding)).flatten();
+    let Some(mut missing) = missing else { return Outcome { verdict, share, says, missing: None, look } };
+    let says = format!("{}: {says}", missing.says);
+    gaps::without_use(comparison, cause, std::slice::from_mut(&mut missing));
+    Outcome { verdict: Verdict::NotEnough, share, says, missing: Some(missing), look }
 }
 
 /// What is said of a cause that counts.

@@ -47,10 +47,10 @@ pub(crate) fn without_account(comparison: &Comparison<'_>, finding: &mut Finding
 }
 
 /// Whoever has recorded with all rights and all that shows the cause is not told to do so.
-pub(crate) fn without_use(comparison: &Comparison<'_>, cause: &Cause, finding: &mut Finding) {
+pub(crate) fn without_use(comparison: &Comparison<'_>, cause: &Cause, missing: &mut [Missing]) {
     let is_told = |missing: &Missing| missing.record_with == Missing::RECORD;
-    if finding.missing.iter().any(is_told) && took_part(comparison, cause.collectors) {
-        let useless = finding.missing.iter_mut().filter(|missing| is_told(missing));
+    if missing.iter().any(is_told) && took_part(comparison, cause.collectors) {
+        let useless = missing.iter_mut().filter(|missing| is_told(missing));
         useless.for_each(|missing| missing.record_with.clear());
     }
 }

@@ -1,7 +1,7 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
+use fathom_evidence::StrId;
 use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
-use fathom_evidence::tables::Log;
 use fathom_timeline::{Account, Flaw, Unanswered, median};
 
 use crate::changes;
@@ -110,13 +110,16 @@ fn contradicted(comparison: &Comparison<'_>) -> Option<String> {
 /// That the JVM was out of memory, by its own words or the program's.
 fn out_of_memory(comparison: &Comparison<'_>) -> Option<String> {
     let recording = comparison.recording();
-    let is_of_it = |row: &Log| recording.text(row.text).contains("java.lang.OutOfMemoryError");
-    let times: Vec<i64> = recording.logs.rows().filter(is_of_it).map(|row| row.time_ns).collect();
+    let is_of_it = |text: StrId| recording.text(text).contains("java.lang.OutOfMemoryError");
+    let lines = recording.logs.rows().filter(|row| is_of_it(row.text)).map(|row| row.time_ns);
+    // Exceptions of the application's own log are counted by their class.
+    let counts = comparison.sources().counters(counter::LOG_MESSAGES_COUNT).into_iter();
+    let counted = counts.filter(|((kind, _), _)| is_of_it(*kind)).filter_map(|(_, series)| Some(series.0.first()?.0));
+    let times: Vec<i64> = lines.chain(counted).collect();
     let first_ns = times.iter().filter(|time_ns| **time_ns > 0).min();
     let after = |ns: &i64| ns.saturating_sub(comparison.sources().grid.start_ns).max(0);
     let when = first_ns.map_or(String::new(), |ns| format!(", first after {}", format::time(after(ns) as f64)));
-    let lines = format::count(times.len(), "line");
-    (!times.is_empty()).then(|| format!("{lines} of the logs tell of java.lang.OutOfMemoryError{when}"))
+    (!times.is_empty()).then(|| format!("the logs tell of java.lang.OutOfMemoryError{when}"))
 }
 
 /// That the machine had no CPU left: whatever threads wait for seems to take longer then.

@@ -1,5 +1,5 @@
-//! The general answer of a family: where most of the lost time has a name and every special cause of it is excluded, somebody took it
-//! all the same. The family's most general cause then says what is left.
+//! The general answer of a family: where most of the lost time has a name and nobody was given it, somebody took it all the same. The
+//! family's most general cause is then not excluded, and says what is left.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use fathom_timeline::{Collection, Hold, Origin, Scope, Stop, ThreadState, Wait};
 use crate::attribution::Left;
 use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
-use crate::explanation::Verdict;
 use crate::format;
 
 /// Less than this part of what was lost in a group of states is no remainder: others took it.
@@ -66,13 +65,9 @@ fn of_wait(wait: Wait) -> Option<&'static str> {
     }
 }
 
-/// What is left of the lost time, where that is most of the largest named part of it and each cause of the family is excluded: the general
-/// cause, and which kinds of time it answers for.
-pub(crate) fn of(
-    comparison: &Comparison<'_>,
-    left: &Left,
-    verdicts: &[(&'static Cause, Verdict)],
-) -> Option<(&'static Cause, Vec<ThreadState>)> {
+/// What is left of the lost time, where that is most of the largest named part of it: the general cause, and which kinds of time it
+/// answers for if it would be excluded otherwise.
+pub(crate) fn of(comparison: &Comparison<'_>, left: &Left) -> Option<(&'static Cause, Vec<ThreadState>)> {
     if !comparison.is_slow() {
         return None;
     }
@@ -86,25 +81,24 @@ pub(crate) fn of(
     }
     let (id, (lost_ns, left_ns, states)) = groups.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
     let general = crate::cause(id)?;
-    let is_open =
-        |(cause, verdict): &(&Cause, Verdict)| cause.family == general.family && *verdict != Verdict::RuledOut;
     let is_remainder = left_ns >= MOST * lost_ns && left_ns >= comparison.material_ns();
-    (is_remainder && !verdicts.iter().any(is_open)).then_some((general, states))
+    is_remainder.then_some((general, states))
 }
 
-/// The finding of a general cause that answers for what is left.
-pub(crate) fn finding(comparison: &Comparison<'_>, own: Finding, states: &[ThreadState]) -> Finding {
+/// Has the finding of a general cause answer for what is left.
+pub(crate) fn answer(comparison: &Comparison<'_>, own: &mut Finding, states: &[ThreadState]) {
     let is_ours = |state: ThreadState| states.contains(&state);
     let lost = |state: &&ThreadState| comparison.excess().of(**state).map_or(0.0, |excess| excess.lost_ns());
     let most = states.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)));
     let what = most.map_or_else(String::new, ToString::to_string);
     let evidence = comparison.state_evidence(&what, "threads", is_ours);
     let before = format::before(evidence.baseline, format::number);
-    let says = format!(
+    own.says = format!(
         "{what}: {} threads on average{before}, which no special cause explains; {}",
         format::number(evidence.value),
         own.says
     );
-    let claims = states.iter().map(|state| Claim::all(*state)).collect();
-    Finding { support: Support::Weak, says, claims, ..own }.with(evidence)
+    own.support = Support::Weak;
+    own.claims = states.iter().map(|state| Claim::all(*state)).collect();
+    own.evidence.push(evidence);
 }

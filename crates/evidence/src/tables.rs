@@ -165,7 +165,7 @@ table! {
 table! {
     /// Threads by id (dictionary).
     StoredThreads = "threads", row StoredThread {
-        /// OS thread id, or a virtual thread's Java id negated.
+        /// OS thread id, or a virtual thread's Java id negated; below -2^52 that of a thread of which only the name is known.
         ["id"] tid: i64,
         /// Name of the thread when last seen.
         ["text"] name: StrId,

@@ -153,3 +153,31 @@ fn what_is_ruled_out_says_for_when_and_why() {
         assert_eq!(text.contains("ruled out    within the slow "), is_slow, "{text}");
     }
 }
+
+/// In the program's own log, or among the collector's lines.
+#[test]
+fn that_memory_ran_out_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |second: usize| {
+        format!(
+            "[2026-11-20T06:30:{second:02}.000+0000][{second}.000s][info][gc] GC({second}) \
+             Pause Young (Normal) (G1 Evacuation Pause) 150M->40M(256M) 3.000ms\n"
+        )
+    };
+    let collections: String = (0..40).map(line).collect();
+    let own = "2026-11-20 06:30:01,000 INFO  [main] shop.Main - started\n\
+               2026-11-20 06:30:31,000 ERROR [worker-1] shop.Cart - failed\n\
+               java.lang.OutOfMemoryError: Java heap space\n\tat shop.Cart.add(Cart.java:17)\n\
+               2026-11-20 06:30:41,000 INFO  [main] shop.Main - order 18\n";
+    let printed =
+        format!("{collections}java.lang.OutOfMemoryError: Java heap space\n\tat shop.Cart.add(Cart.java:17)\n");
+    for (name, files) in
+        [("own", vec![("gc.log", &*collections), ("app.log", own)]), ("printed", vec![("gc.log", &printed)])]
+    {
+        let both = folder.path().join(name);
+        fs::create_dir(&both).unwrap();
+        files.iter().for_each(|(file, text)| fs::write(both.join(file), text).unwrap());
+        let answer = explained(&both, &[]);
+        assert!(answer.contains("the logs tell of java.lang.OutOfMemoryError"), "{name}: {answer}");
+    }
+}

@@ -347,3 +347,44 @@ fn what_is_around_the_lines_changes_nothing() {
         );
     }
 }
+
+/// What stands before the collections, and within and between them: none of it hides a pause.
+#[test]
+fn pauses_among_other_lines() {
+    let class = |index: usize| {
+        format!(
+            "[2026-11-20T06:30:00.000+0000][0.{index:03}s][info][class,load] shop.Item{index} source: file:/opt/shop/lib/shop-core.jar\n"
+        )
+    };
+    let of_jdk_8 = |at: u32| {
+        format!(
+            "{at}.000: [GC (Allocation Failure) {at}.000: [ParNew: 104960K->5000K(118016K), 0.0100000 secs] 304960K->205000K(511232K), 0.0101000 secs] [Times: user=0.02 sys=0.00, real=0.01 secs] \n"
+        )
+    };
+    let heap = "{Heap before GC invocations=7 (full 3):\n par new generation   total 118016K, used 100000K [0x00000000e0000000, 0x00000000e8000000, 0x00000000e8000000)\n concurrent mark-sweep generation total 393216K, used 200000K [0x00000000e8000000, 0x0000000100000000, 0x0000000100000000)\n";
+    let classes_first = (0..800).map(class).collect::<String>()
+        + "[2026-11-20T06:30:02.000+0000][2.000s][info][gc] GC(0) Pause Full (Allocation Failure) 250M->240M(256M) 700.000ms\n";
+    let remark_with_a_young_one = of_jdk_8(10)
+        + "95.000: [GC (CMS Final Remark) [YG occupancy: 100000 K (118016 K)]"
+        + heap
+        + "95.000: [GC (CMS Final Remark) 95.000: [ParNew: 100000K->5000K(118016K), 0.2000000 secs] 300000K->205000K(511232K), 0.2001000 secs] [Times: user=0.30 sys=0.00, real=0.20 secs] \n"
+        + "Heap after GC invocations=8 (full 3):\n}\n"
+        + "95.200: [Rescan (parallel) , 0.6000000 secs]95.800: [weak refs processing, 0.0001000 secs][1 CMS-remark: 200000K(393216K)] 205000K(511232K), 0.9100000 secs] [Times: user=1.00 sys=0.00, real=0.91 secs] \n"
+        + &of_jdk_8(110);
+    let failure_without_its_end = of_jdk_8(10)
+        + "20.000: [GC 20.000: [ParNew (promotion failed): 118016K->118016K(118016K), 0.6800000 secs]20.680: [CMS"
+        + &of_jdk_8(30);
+    for (name, log, expected_ms) in [
+        ("classes first", classes_first, vec![700]),
+        ("a remark with a young collection in it", remark_with_a_young_one, vec![10, 910, 10]),
+        ("a failed promotion whose end is missing", failure_without_its_end, vec![10, 680, 10]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gc.log");
+        fs::write(&path, log).unwrap();
+        assert_eq!(fathom_readers::sniff(&path).unwrap().name(), "gc_log", "{name}");
+        let pauses = spans(&load(&path, Some(STARTED_AT_NS)), span::GC_PAUSE);
+        let lengths_ms: Vec<i64> = pauses.iter().map(|(_, ns, _)| ns / 1_000_000).collect();
+        assert_eq!(lengths_ms, expected_ms, "{name}");
+    }
+}

@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
 
-use crate::measure::collections::{are_noticed, collection_of, stops, were_felt};
+use crate::measure::collections::{are_noticed, collection_of, stops};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -41,8 +41,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(longest as f64)
     );
     // A JVM that starts reaches the first threshold once or twice: a tenth of a second is not noticed, unless requests show it.
-    let are_much = were_felt(comparison) || are_noticed(collections.iter().map(|(_, length)| *length));
-    let (support, text) = match are_much {
+    let (support, text) = match are_noticed(comparison, collections.iter().map(|(_, length)| *length)) {
         true => (Support::Observed, text),
         false => (Support::Weak, format!("{text}: little by itself, and there were no more of them")),
     };

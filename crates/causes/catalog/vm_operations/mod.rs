@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::measure::collections::{are_noticed, were_felt};
+use crate::measure::collections::are_noticed;
 use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -91,8 +91,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{}, as before", stops.says()));
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
-    let are_short = stops.longest_ns() < NOTICED_NS && !are_noticed(stops.all().map(StopSpan::duration_ns));
-    let are_few = are_short && !were_felt(comparison);
+    let are_few = stops.longest_ns() < NOTICED_NS && !are_noticed(comparison, stops.all().map(StopSpan::duration_ns));
     let support = if are_few || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))

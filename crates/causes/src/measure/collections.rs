@@ -35,14 +35,11 @@ pub fn is_long(stops: &[(i64, i64)]) -> bool {
     stops.iter().any(|(_, length_ns)| *length_ns >= NOTICED_NS)
 }
 
-/// Whether stops of some lengths together are as long as one that is noticed by itself.
-pub fn are_noticed(lengths_ns: impl Iterator<Item = i64>) -> bool {
-    lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
-}
-
-/// Whether requests tell that the slow time was noticed, however short its stops were.
-pub fn were_felt(comparison: &Comparison<'_>) -> bool {
-    comparison.is_slow() && comparison.analysis.account.exact_requests().is_some()
+/// Whether stops of the slow time of some lengths are noticed: together they are as long as one that is noticed by itself, or requests
+/// tell.
+pub fn are_noticed(comparison: &Comparison<'_>, lengths_ns: impl Iterator<Item = i64>) -> bool {
+    let were_felt = comparison.is_slow() && comparison.analysis.account.exact_requests().is_some();
+    were_felt || lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
 }
 
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number

@@ -16,6 +16,7 @@ use crate::gc_log::files;
 use crate::gc_log::gather::{Gather, Gathered, SafepointGather};
 use crate::gc_log::parse::Tally;
 use crate::gc_log::setup::{self, SOURCE};
+use crate::gc_log::stalled;
 use crate::gc_log::table::Table;
 use crate::time::TIMES_NS;
 
@@ -75,9 +76,12 @@ impl Loader {
         match event {
             Event::PauseBegins { at, name, .. } => self.begun = Some((*at, text(name))),
             Event::Pause(_) => self.begun = None,
-            Event::PausePhase(phase) => self.phase(span::GC_PHASE, phase),
-            Event::Concurrent(phase) => self.phase(span::GC_CONCURRENT, phase),
-            Event::Stall(phase) => self.phase(span::ALLOCATION_STALL, phase),
+            Event::PausePhase(phase) => self.phase(span::GC_PHASE, 0, phase),
+            Event::Concurrent(phase) => self.phase(span::GC_CONCURRENT, 0, phase),
+            Event::Stall(phase) => {
+                let tid = stalled::thread(&mut self.recording, &text(phase.name));
+                self.phase(span::ALLOCATION_STALL, tid, phase);
+            }
             Event::Collection { .. } => self.collection(event),
             Event::SafepointName(name) => self.safepoints.name(name),
             Event::Safepoint(safepoint) => {
@@ -299,12 +303,12 @@ impl Loader {
         }
     }
 
-    fn phase(&mut self, kind: &str, phase: &Phase<'_>) {
+    fn phase(&mut self, kind: &str, tid: i64, phase: &Phase<'_>) {
         let Some(duration_ns) = self.duration(phase.duration_ns) else { return };
         let Some(start_ns) = self.place(phase.start) else { return };
         let level = (kind == span::GC_PHASE).then_some(1);
         let detail = detail::to_text(&Gc { gc_id: phase.gc_id, level, ..Gc::default() });
-        self.recording.add_span(start_ns, duration_ns, 0, kind, &String::from_utf8_lossy(phase.name), &detail, SOURCE);
+        self.recording.add_span(start_ns, duration_ns, tid, kind, &text(phase.name), &detail, SOURCE);
         if let (Some(gc_id), true) = (phase.gc_id, kind != span::ALLOCATION_STALL) {
             self.cycle(gc_id, start_ns, start_ns + duration_ns);
         }

@@ -18,6 +18,7 @@ mod runs;
 mod setup;
 #[cfg(test)]
 mod show;
+mod stalled;
 mod table;
 mod unified;
 mod wrapping;
