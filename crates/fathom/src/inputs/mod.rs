@@ -126,7 +126,9 @@ impl Contents {
             find::Item::File(..) => None,
         });
         let recordings: Option<Vec<PathBuf>> = recordings.collect();
-        let is_each = |recordings: &Vec<PathBuf>| alone && !recordings.is_empty() && found.unpacked.is_empty() && found.unread.is_empty();
+        let is_each = |recordings: &Vec<PathBuf>| {
+            alone && !recordings.is_empty() && found.unpacked.is_empty() && found.unread.is_empty()
+        };
         match recordings.filter(is_each) {
             Some(recordings) => {
                 found.refused.iter().for_each(|refusal| complain(refusal));
