@@ -111,7 +111,22 @@ async function expectCauseInSight(page: Page, { id, look }: CauseVerdict): Promi
     page,
     pins.map((key) => `.lane[data-key=${JSON.stringify(decodeURIComponent(key))}]`),
   );
+  expect(await coveringLegends(page)).toEqual([]);
   if (isOfStacks) expect(await page.locator(".picked-bar select").first().inputValue()).toBe(look?.event);
+}
+
+/** Legends that lie on a picture of a lane. */
+function coveringLegends(page: Page): Promise<(string | null)[]> {
+  return page.evaluate(() => {
+    const pictures = [...document.querySelectorAll(".time-body canvas")].map((one) => one.getBoundingClientRect());
+    const isCovering = (legend: Element): boolean => {
+      const { left, right, top, bottom } = legend.getBoundingClientRect();
+      const isOn = (one: DOMRect): boolean =>
+        left < one.right && right > one.left && top < one.bottom - 0.5 && bottom > one.top + 0.5;
+      return pictures.some(isOn);
+    };
+    return [...document.querySelectorAll(".time-body .legend")].filter(isCovering).map((one) => one.textContent);
+  });
 }
 
 /** Each of them is on the screen, and nothing that scrolls cuts it off; of what is higher than the screen the beginning. */

@@ -64,7 +64,7 @@ function explanation(): Explanation {
     slow: [{ ...TIME, signal: "request_latency", says: "requests took up to 7.8 s" }],
     baseline: { kind: "rest_of_recording", says: "the other 20 s of the recording", duration_ns: 20e9 },
     figures: [measured("process CPU", 1.04, 0.17, "cores", "counters", ["cpu_process_ratio"])],
-    causes: [churn, unknown, cause("lock_contention", "ruled_out", 0)],
+    causes: [churn, unknown, { ...cause("lock_contention", "ruled_out", 0), during: TIME }],
     unexplained: { share: 0.29, says: "interpreted frames", stacks: [{ stack: `${HOSTILE};b`, share: 0.1 }] },
     losses: [{ source: "jfr", kind: "truncated", says: "the last second is missing" }],
   };
@@ -104,6 +104,7 @@ export function sickWorld(handlers = 4): World {
   const threads = threadsOf(["handler", "http", handlers], ["compiler", "C2 CompilerThread", 2]);
   threads[0].name = HOSTILE;
   threads[1].name = "x".repeat(10_000);
+  for (const thread of threads) thread.sources = ["jfr", "run_queue"];
   const activities: Activity[] = threads.map(({ index: thread, role }) =>
     role === "handler"
       ? {

@@ -3,15 +3,34 @@
 
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { FRAME_HEIGHT } from "../src/charts/flame_draw.ts";
 import { hasBrowser, type Watched } from "./browser.ts";
 import { addressWith, opened as openedAt, openInBrowser } from "./opened.ts";
 import { sickWorld } from "./sick.ts";
+import type { World } from "./world.ts";
 
 const isPossible = hasBrowser();
 openInBrowser(isPossible);
 
 function opened(): Promise<Watched> {
   return openedAt(sickWorld(), { ready: ".lane canvas" });
+}
+
+const PAIR = '.flame-view[aria-busy="false"] .flame-pair';
+const NOT_ZOOMED = /^(?!.*&z=)/;
+
+/** Clicks on a frame of one graph of a pair: at a part of its width, at a depth. */
+async function clickFrame(page: Page, side: "slow" | "quiet", part: number, depth: number): Promise<void> {
+  const canvas = page.locator(`.flame-pair .${side} canvas`);
+  const box = await canvas.boundingBox();
+  await canvas.click({ position: { x: part * (box?.width ?? 0), y: (depth + 0.5) * FRAME_HEIGHT } });
+}
+
+/** The same service, with stacks that are deeper than what is in sight. */
+function deepWorld(): World {
+  const world = sickWorld();
+  const deeper = Array.from({ length: 40 }, (_, depth) => `compiled:deeper${depth}`).join(";");
+  return { ...world, activities: world.activities.map((one) => ({ ...one, stack: `${one.stack};${deeper}` })) };
 }
 
 /** Keys of the lanes from the top down. */
@@ -83,12 +102,111 @@ describe.runIf(isPossible)("step by step", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("both graphs of a pair show the frame that one is zoomed to, and back undoes it", async () => {
+    const { page, complaints } = await opened();
+    await page.waitForSelector(`${PAIR} .quiet canvas`);
+    await clickFrame(page, "quiet", 0.5, 2);
+    await addressWith(page, /z=\d+,run/);
+    expect(await page.locator(".flame-pair .frame-line .name").allTextContents()).toEqual(["run", "run"]);
+    expect(await page.locator(".flame-pair .frame-line h2").allTextContents()).toEqual(["slow time", "quiet time"]);
+    await page.click(".quiet >> text=show all");
+    await addressWith(page, NOT_ZOOMED);
+    await clickFrame(page, "slow", 0.9, 1);
+    await addressWith(page, /z=\d+,loop/);
+    await page.waitForSelector(".quiet >> text=Nothing of loop in the quiet time.");
+    await page.goBack();
+    await addressWith(page, NOT_ZOOMED);
+    await page.waitForSelector(".quiet canvas");
+    await page.goBack();
+    await addressWith(page, /z=\d+,run/);
+    await page.mouse.move(4, 4);
+    expect(await page.locator(".flame-pair .frame-line .name").allTextContents()).toEqual(["run", "run"]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("from the leaves both graphs show the same frame as well, and a link keeps it", async () => {
+    const { page, complaints } = await opened();
+    await page.click("text=from the leaves");
+    await addressWith(page, /inv=1/);
+    await page.waitForSelector(`${PAIR} .quiet canvas`);
+    await clickFrame(page, "slow", 0.9, 1);
+    await addressWith(page, /z=~[0-9a-f]+,C2Compiler::compile_method/);
+    await page.waitForSelector(".quiet >> text=Nothing of C2Compiler::compile_method in the quiet time.");
+    await page.goBack();
+    await addressWith(page, NOT_ZOOMED);
+    await page.waitForSelector(`${PAIR} .quiet canvas`);
+    await clickFrame(page, "quiet", 0.5, 2);
+    await addressWith(page, /z=~[0-9a-f]+,run/);
+    await page.reload();
+    await page.waitForSelector(`${PAIR} .quiet .frame-line .name`);
+    expect(await page.locator(".flame-pair .frame-line .name").allTextContents()).toEqual(["run", "run"]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("where the quiet time has nothing of it the slow time has all the room", async () => {
+    const { page } = await openedAt(sickWorld(), { hash: "#t=compiler", ready: ".lane canvas" });
+    await page.waitForSelector(".flame-pair.alone .slow >> text=none in the quiet time");
+    expect(await page.locator(".flame-pair .quiet").count()).toBe(0);
+    const [graph, detail] = [page.locator(".flame-pair canvas"), page.locator(".flame-view")];
+    expect((await graph.boundingBox())?.width).toBeCloseTo((await detail.boundingBox())?.width ?? 0, -1);
+  });
+
+  test("both graphs of a pair are scrolled together", async () => {
+    const { page } = await openedAt(deepWorld(), { ready: `${PAIR} .quiet canvas` });
+    const scrolledTo = (slow: number, quiet: number): Promise<unknown> =>
+      page.waitForFunction(
+        (wanted) =>
+          [...document.querySelectorAll(".flame-pair .flame-scroll")].every(
+            ({ scrollTop }, graph) => Math.abs(scrollTop - wanted[graph]) < 1,
+          ),
+        [slow, quiet],
+      );
+    const scroll = (side: string, top: number): Promise<void> =>
+      page.locator(`.${side} .flame-scroll`).evaluate((graph, to) => graph.scrollTo({ top: to }), top);
+    // Where most stacks part is in sight to begin with, in both.
+    await page.waitForFunction(() => (document.querySelector(".quiet .flame-scroll")?.scrollTop ?? 0) > 100);
+    for (const [side, top] of [
+      ["slow", 36],
+      ["quiet", 90],
+      ["quiet", 36],
+      ["slow", 0],
+    ] as const) {
+      await scroll(side, top);
+      await scrolledTo(top, top);
+    }
+  });
+
+  test("what is ruled out says for when, and why", async () => {
+    const { page } = await opened();
+    await page.click("text=1 ruled out");
+    await page.waitForSelector("#ruled-out >> text=within the slow 22:13:30–22:13:50");
+    expect(await page.textContent("#ruled-out")).toContain("what is said of lock_contention");
+  });
+
   test("names of threads are whole in their titles, and say where they come from", async () => {
     const { page } = await opened();
     const title = await page.locator(".thread-label.thread").first().getAttribute("title");
-    expect(title).toContain("C2 CompilerThread-0\ntid ");
+    expect(title).toMatch(/^C2 CompilerThread-0\ntid 1004, CPU .*\nfrom jfr, run queue$/);
+    const names = page.locator(".thread-label.thread");
+    await page.locator(".thread-plot canvas").hover({ position: { x: 300, y: 8 } });
+    await page.waitForSelector(".tip >> text=from jfr, run queue");
+    // A name is cut in the middle where there is no room, and whole in the title.
+    expect(await names.nth(2).getAttribute("title")).toContain("x".repeat(1_000));
     await page.click("text=Keys");
     expect(await page.textContent(".keys")).toContain("Ctrl + wheel on lanes: closer");
+  });
+
+  test("the sub-second view says what its colours stand for", async () => {
+    const { page } = await opened();
+    await page.click("#tab-subsecond");
+    await page.waitForSelector(".subsecond-view .scale li");
+    const scale = await page.locator(".subsecond-view .scale li").allTextContents();
+    expect(scale.length).toBeGreaterThan(3);
+    expect(scale.slice(-2)).toEqual([expect.stringMatching(/^\d+ ms or more$/), "in 20 ms"]);
+    const colours = await page
+      .locator(".subsecond-view .scale i")
+      .evaluateAll((marks) => marks.map((mark) => getComputedStyle(mark).backgroundColor));
+    expect(new Set(colours).size).toBe(scale.length - 1);
   });
 
   test("legends stand above the pictures of their lanes", async () => {

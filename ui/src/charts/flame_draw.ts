@@ -9,6 +9,8 @@ import { css, frameColour, inkOn, type Palette, UNKNOWN } from "./palette.ts";
 export const FRAME_HEIGHT: CssPixels = 18;
 /** Narrower frames have no room for a letter. */
 const LETTER: CssPixels = 6.2;
+/** No name has letters that are narrower on average. */
+const NARROWEST: CssPixels = 3;
 
 export interface FlamePicture {
   flame: FlameLayout;
@@ -93,17 +95,22 @@ function drawName(
 ): void {
   const [from, room] = [Math.max(left, 0) + 4, width - 7];
   context.fillStyle = isCompared ? palette.text : inkOn(palette.frames[rows.kind[row]] ?? UNKNOWN, palette);
-  context.fillText(fitted(rows.name[row], room), from, rows.depth[row] * FRAME_HEIGHT + FRAME_HEIGHT / 2);
+  const text = fitted(rows.name[row], room, (text) => context.measureText(text).width);
+  context.fillText(text, from, rows.depth[row] * FRAME_HEIGHT + FRAME_HEIGHT / 2);
 }
 
-/** As much of a name as fits; of a qualified name the end is what tells. */
-export function fitted(name: string, room: CssPixels): string {
-  const letters = Math.floor(room / LETTER);
+/** As much of a name as fits, measured: letters are not of one width. Of a qualified name the end is what tells. */
+export function fitted(name: string, room: CssPixels, widthOf: (text: string) => CssPixels): string {
   const safe = clean(name, 400);
-  if (safe.length <= letters) return safe;
+  // Most names are far from fitting, and need not be measured for that.
+  const fits = (text: string): boolean => text.length * NARROWEST <= room && widthOf(text) <= room;
+  if (fits(safe)) return safe;
   const parts = safe.split(".");
   const short = parts.length > 2 ? parts.slice(-2).join(".") : safe;
-  return short.length <= letters ? short : `${short.slice(0, Math.max(letters - 1, 1))}…`;
+  if (fits(short)) return short;
+  let letters = Math.min(Math.floor(room / LETTER), short.length - 1);
+  while (letters > 1 && !fits(`${short.slice(0, letters)}…`)) letters -= 1;
+  return `${short.slice(0, Math.max(letters, 1))}…`;
 }
 
 /** Red for what grew, blue for what shrank, by the part of the whole that it grew or shrank by. */

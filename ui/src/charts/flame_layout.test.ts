@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { matcher } from "../base/search.ts";
 import type { FlameRows } from "../data/source.ts";
-import { foldRecursion, frameAt, graft, layout, mainDepth, ofBaseline, search } from "./flame_layout.ts";
+import {
+  foldRecursion,
+  frameAt,
+  graft,
+  keptOfBaseline,
+  layout,
+  mainDepth,
+  ofBaseline,
+  search,
+} from "./flame_layout.ts";
 
 /** Rows from a drawing: indented names with their total. */
 function drawn(text: string): FlameRows {
@@ -140,7 +149,7 @@ test("more of a frame takes the place of what was there", () => {
 });
 
 test("the baseline alone has the frames that it has, with their own weights", () => {
-  const rows = ofBaseline({
+  const both = {
     depth: Int32Array.of(0, 1, 2, 2, 1),
     node: Int32Array.of(0, 1, 2, 3, 4),
     name: ["all", "run", "slow", "quick", "only slow"],
@@ -152,7 +161,10 @@ test("the baseline alone has the frames that it has, with their own weights", ()
     unit: "ns",
     samples: 7,
     cut: 0,
-  });
+  };
+  const kept = keptOfBaseline(both);
+  expect(kept).toEqual([0, 1, 2, 3]);
+  const rows = ofBaseline(both, kept);
   expect(rows.name).toEqual(["all", "run", "slow", "quick"]);
   expect([...rows.total]).toEqual([9, 9, 2, 4]);
   expect([...rows.self]).toEqual([0, 3, 2, 4]);

@@ -13,9 +13,13 @@ export interface FlameLayout {
   deepest: number;
 }
 
-/** The rows as they are in the baseline alone, which is as long as what they are compared with. */
-export function ofBaseline(rows: FlameRows): FlameRows {
-  const kept = [...rows.depth.keys()].filter((row) => row === 0 || rows.base[row] > 0);
+/** The rows that are in the baseline, by number. */
+export function keptOfBaseline(rows: FlameRows): number[] {
+  return [...rows.depth.keys()].filter((row) => row === 0 || rows.base[row] > 0);
+}
+
+/** The rows `kept` as they are in the baseline alone, which is as long as what they are compared with. */
+export function ofBaseline(rows: FlameRows, kept: readonly number[]): FlameRows {
   const column = (of: Float64Array): Float64Array => Float64Array.from(kept, (row) => of[row] || 0);
   const base = column(rows.base);
   const depth = Int32Array.from(kept, (row) => rows.depth[row]);

@@ -62,6 +62,8 @@ export interface CauseVerdict {
   verdict: Verdict;
   share: number;
   says: string;
+  /** Of a cause that is ruled out: for when that holds. */
+  during?: { from_ns: number; to_ns: number } | null;
   evidence: Evidence[];
   missing: { says: string; record_with: string }[];
   chain: string[];

@@ -13,6 +13,9 @@ import { Keys } from "./keys.tsx";
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 
+/** How much could be seen. */
+const TIERS = ["files and the JVM alone", "perf events as well", "the kernel as well, by BPF"];
+
 export function Header(): JSX.Element {
   const known = overview.value;
   const title = known ? clean(known.explanation.recording.title, 80) : "";
@@ -61,6 +64,7 @@ export function Header(): JSX.Element {
 
 function About({ recording }: { recording: RecordingSummary }): JSX.Element {
   const { from, to } = limits.value;
+  const tier = TIERS[recording.tier] ?? "";
   const [start, clock] = [origin.value, zone.value];
   const machine = [recording.jvm, recording.collector, recording.cpus ? `${recording.cpus} CPUs` : ""];
   const parts = [
@@ -70,7 +74,7 @@ function About({ recording }: { recording: RecordingSummary }): JSX.Element {
     `tier ${recording.tier}`,
   ];
   return (
-    <span class="about" title={`recorded by ${recording.sources.join(", ")}`}>
+    <span class="about" title={`recorded by ${recording.sources.join(", ")}; tier ${recording.tier}: ${tier}`}>
       <strong>
         <Name text={recording.title} longest={60} />
       </strong>

@@ -122,8 +122,8 @@ function groupOf({ id }: SampleEvent): (typeof GROUPS)[number] {
 }
 
 function choiceOf({ id, title, on_cpu, samples }: SampleEvent): readonly [string, string] {
-  // What is not of threads on a CPU need not be of threads off it: allocations are neither.
-  const isOnCpu = on_cpu && !id.includes("/");
+  // What is not of threads on a CPU need not be of threads off it: allocations are neither. Samples of CPU say it themselves.
+  const isOnCpu = on_cpu && !id.includes("/") && title !== "CPU";
   return [id, `${title} (${isOnCpu ? "on CPU, " : ""}${grouped(samples)})`];
 }
 

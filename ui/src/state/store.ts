@@ -78,7 +78,7 @@ export const worst = computed<Worst[]>(() => {
 export const meant = computed<Matching | null>(() => {
   const { tab, frame, zoom, search } = view.value;
   if (tab === "frames" && frame !== "") return { frame };
-  if (zoom !== null) return { below: zoom.node, name: zoom.name };
+  if (zoom !== null && "node" in zoom) return { below: zoom.node, name: zoom.name };
   return search === "" ? null : { find: search };
 });
 

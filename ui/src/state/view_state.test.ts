@@ -35,6 +35,10 @@ describe("a link shows a colleague the same", () => {
   test.each([
     ["as it begins", DEFAULTS],
     ["with everything changed", EVERYTHING],
+    [
+      "zoomed to a path from the leaves",
+      { ...DEFAULTS, inverted: true, zoom: { path: "1fffffffffffff", name: "a,b" } },
+    ],
     ["compared with the quiet time", { ...DEFAULTS, baseline: { kind: "quiet" } as const }],
     ["compared with another recording", { ...DEFAULTS, baseline: { kind: "recording", id: 7 } as const }],
   ])("%s", (_, state) => {
@@ -48,7 +52,7 @@ describe("a link shows a colleague the same", () => {
 });
 
 test.each([
-  "#w=9..3&s=a..b&r=-1&b=recording:x&heat=lava&zone=mars",
+  "#w=9..3&s=a..b&z=~xyz,run&r=-1&b=recording:x&heat=lava&zone=mars",
   "#w=1e99..2e99&with=99999999999999999999",
   "#l=%25E0%25A4%25A",
   "#%%%",

@@ -63,11 +63,8 @@ export interface PickedRequest extends Interval {
   thread: number;
 }
 
-/** A node of the plain flame graph: the frame at the end of its path. */
-export interface ZoomedFrame {
-  node: number;
-  name: string;
-}
+/** The frame at the end of a path: a node of the plain flame graph, or what stands for the path where it has none. */
+export type ZoomedFrame = { node: number; name: string } | { path: string; name: string };
 
 export const DEFAULTS: ViewState = {
   recording: null,
@@ -131,10 +128,12 @@ const request: Codec<PickedRequest | null> = {
   },
 };
 const zoom: Codec<ZoomedFrame | null> = {
-  write: (value) => (value === null ? "" : `${value.node},${value.name}`),
+  write: (value) => (value === null ? "" : `${"node" in value ? value.node : `~${value.path}`},${value.name}`),
   read: (value) => {
-    const match = /^(\d{1,9}),(.*)$/s.exec(value);
-    return match ? { node: Number(match[1]), name: match[2] } : null;
+    const match = /^(?:(\d{1,9})|~([0-9a-f]{1,14})),(.*)$/s.exec(value);
+    if (!match) return null;
+    const [, node, path, name] = match;
+    return path === undefined ? { node: Number(node), name } : { path, name };
   },
 };
 const baseline: Codec<Baseline> = { write: baselineText, read: readBaseline };

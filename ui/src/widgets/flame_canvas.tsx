@@ -24,8 +24,16 @@ interface Properties {
   /** The frame that it is zoomed to; 0 is all. */
   zoomed: number;
   onZoom: (row: number) => void;
-  /** What stands above it while no frame is meant, instead of the legend: of several graphs what each is of. */
-  title?: JSX.Element | undefined;
+  /** Of a pair, which one it is; the legend then stands above both. */
+  side?: Side | undefined;
+  /** Whether it is scrolled with another one, which decides what is in sight to begin with. */
+  isFollower?: boolean | undefined;
+}
+
+/** Of what a graph is, and how much there is of it. */
+export interface Side {
+  name: string;
+  whole: string;
 }
 
 /** Higher than this a canvas cannot be. */
@@ -40,7 +48,8 @@ interface Hovered {
 }
 
 export function FlameCanvas(properties: Properties): JSX.Element {
-  const { flame, matches, isSearching, isCompared, identity, zoomed, onZoom: zoom, title } = properties;
+  const { flame, matches, isSearching, isCompared, identity, zoomed, onZoom: zoom } = properties;
+  const { side, isFollower = false } = properties;
   const [hovered, hover] = useState<Hovered | null>(null);
   const [focused, focus] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
@@ -52,9 +61,12 @@ export function FlameCanvas(properties: Properties): JSX.Element {
   }, [identity]);
   // What is looked for may lie deeper than what is in sight, and so may where most stacks part.
   useEffect(() => {
-    if (scroller.current) showDepth(scroller.current, isSearching ? largestMatch(flame, matches) : mainDepth(flame));
-  }, [identity, matches, isSearching]);
+    if (scroller.current && !isFollower)
+      showDepth(scroller.current, isSearching ? largestMatch(flame, matches) : mainDepth(flame));
+  }, [identity, matches, isSearching, isFollower]);
   const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
+  // Another frame is under the pointer now.
+  useEffect(() => hover(null), [shown]);
   const height = (flame.deepest + 1) * FRAME_HEIGHT;
   // Stacks may be thousands of frames deep, a canvas may not: it is as high as what is in sight, and stays there.
   const [top, high] = isForPaper.value ? [0, Math.min(height, ON_PAPER)] : [scrolledBy, Math.min(height, seen)];
@@ -81,7 +93,7 @@ export function FlameCanvas(properties: Properties): JSX.Element {
         zoomed={shown}
         isCompared={isCompared}
         onZoom={zoom}
-        title={title}
+        side={side}
       />
       <div class="flame-scroll" ref={scroller} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
         <div style={{ height: `${height}px` }}>
@@ -107,7 +119,7 @@ export function FlameCanvas(properties: Properties): JSX.Element {
           />
         </div>
       </div>
-      {hovered && <FrameTip flame={flame} {...hovered} isCompared={isCompared} />}
+      {hovered && <FrameTip flame={flame} {...hovered} />}
     </>
   );
 }
@@ -165,21 +177,22 @@ function Path(properties: {
   zoomed: number;
   isCompared: boolean;
   onZoom: (row: number) => void;
-  title?: JSX.Element | undefined;
+  side: Side | undefined;
 }): JSX.Element {
-  const { flame, row, zoomed, isCompared, onZoom, title } = properties;
+  const { flame, row, zoomed, isCompared, onZoom, side } = properties;
   const { rows } = flame;
   const kinds = useMemo(() => new Set(rows.kind), [rows]);
-  if (title && row === 0) return <div class="frame-line">{title}</div>;
+  if (side && row === 0) return <SideLine {...side} />;
   return (
     <div class="frame-line">
+      {side && <h2>{side.name}</h2>}
       <span class="number">{share(rows.total[row] / (rows.total[0] || 1))}</span>
       <span class="name">{shorten(rows.name[row], 160)}</span>
       <span class="faint">
         {[rows.kind[row], shorten(rows.module[row], 60)].filter((part) => part !== "").join(" · ")}
       </span>
       <span class="spacer" />
-      {zoomed === 0 && !title && (
+      {zoomed === 0 && !side && (
         <LayerLegend isCompared={isCompared} thinned={overview.value?.thinned ?? 1} kinds={kinds} />
       )}
       {zoomed > 0 && (
@@ -196,20 +209,24 @@ function Path(properties: {
   );
 }
 
-function FrameTip({
-  flame: { rows },
-  row,
-  x,
-  y,
-  isCompared,
-}: Hovered & { flame: FlameLayout; isCompared: boolean }): JSX.Element {
+function SideLine({ name, whole }: Side): JSX.Element {
+  return (
+    <div class="frame-line" title={`${name} ${whole}`}>
+      <h2>
+        {name} <span class="muted">{whole}</span>
+      </h2>
+    </div>
+  );
+}
+
+function FrameTip({ flame: { rows }, row, x, y }: Hovered & { flame: FlameLayout }): JSX.Element {
   const whole = rows.total[0] || 1;
   return (
     <Tip x={x} y={y}>
       <strong>{clean(rows.name[row], 600)}</strong>
       <br />
       {eventAmount(rows.total[row], rows.unit)} ({share(rows.total[row] / whole)}), own {share(rows.self[row] / whole)}
-      {isCompared && rows.base.length > 0 && (
+      {rows.base.length > 0 && (
         <>
           <br />
           baseline {eventAmount(rows.base[row], rows.unit)}

@@ -42,6 +42,8 @@ export function useFlame(): Flame {
   newest.current = rows;
   const more = (row: number): void => {
     if (!from || !rows || rows.cut === 0 || inverted || folded || rows.total[row] > CLOSE * rows.total[0]) return;
+    // What only another recording has cannot be asked for.
+    if (rows.node[row] === rows.node[0]) return;
     // Without an answer the frame is drawn as it is.
     from.flame({ ...query, root: rows.node[row] }).then(
       (below) => {

@@ -8,8 +8,10 @@ import { sourcesOf } from "./cell_tip.tsx";
 import type { Row } from "./rows.ts";
 import { ROLE_HEIGHT, ROW_HEIGHT } from "./rows.ts";
 
-/** Letters of a name that there is room for: its end tells as much as its beginning. */
-const LONGEST = 28;
+/** Letters of the end of a name that are there also where there is no room for all of it: they tell as much as its beginning. */
+const END = 10;
+/** No screen has room for more. */
+const LONGEST = 200;
 
 export function RowLabel(properties: { row: Row; top: number; onToggle: (role: string) => void }): JSX.Element {
   const { row, top, onToggle } = properties;
@@ -36,9 +38,20 @@ export function RowLabel(properties: { row: Row; top: number; onToggle: (role: s
           <strong>{row.title}</strong> <span class="faint">{grouped(row.threads.length)}</span>
         </>
       ) : (
-        <span class="name">{shorten(nameOf(row), LONGEST)}</span>
+        <ThreadName name={nameOf(row)} />
       )}
     </button>
+  );
+}
+
+/** A name, whole where there is room for it, else without some of its middle. */
+function ThreadName({ name }: { name: string }): JSX.Element {
+  const letters = [...shorten(name, LONGEST)];
+  return (
+    <span class="name">
+      <span class="begin">{letters.slice(0, -END).join("")}</span>
+      <span>{letters.slice(-END).join("")}</span>
+    </span>
   );
 }
 

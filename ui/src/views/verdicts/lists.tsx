@@ -1,13 +1,18 @@
 // What was ruled out, what could not be told, what was lost: folded, but always there.
 
 import type { ComponentChildren, JSX } from "preact";
+import type { Nanoseconds } from "../../base/quantities.ts";
+import { day, timeOfDay } from "../../base/time.ts";
 import type { CauseVerdict, Explanation, Verdict } from "../../data/explanation.ts";
-import { opened, update } from "../../state/store.ts";
+import { opened, origin, relative, slow, update, zone } from "../../state/store.ts";
 import { Button } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
 import { CausePage } from "./cause_page.tsx";
 import { EvidenceTable } from "./evidence_table.tsx";
-import { causeTitle } from "./words.ts";
+import { causeTitle, exclusion, heldWhen } from "./words.ts";
+
+/** Times of day within a longer time than this could be of any of its days. */
+const DAY: Nanoseconds = 24 * 3600e9;
 
 /** How many causes are none, in one line: each number leads to its list, further down. */
 export function Counts({ explanation }: { explanation: Explanation }): JSX.Element {
@@ -41,13 +46,26 @@ function unfold(id: string): void {
 export function RuledOut({ causes }: { causes: readonly CauseVerdict[] }): JSX.Element | null {
   return (
     <Fold title="Ruled out" count={causes.length} id="ruled-out" causes={causes}>
+      <When during={causes[0]?.during} />
       {causes.map((cause) => (
         <ListedCause key={cause.id} cause={cause}>
-          <Sentence text={cause.says} />
+          <Sentence text={exclusion(cause)} />
         </ListedCause>
       ))}
     </Fold>
   );
+}
+
+/** For when it holds: of all of them it is the same time. */
+function When({ during }: { during: CauseVerdict["during"] }): JSX.Element | null {
+  if (!during) return null;
+  const [from, to] = [relative(during.from_ns), relative(during.to_ns)];
+  const isOfDays = to - from > DAY;
+  const told = (at: number): string => {
+    const time = timeOfDay(origin.value, at, zone.value);
+    return isOfDays ? `${day(origin.value, at, zone.value)} ${time}` : time;
+  };
+  return <li class="muted">{heldWhen(told(from), told(to), slow.value.length)}</li>;
 }
 
 export function CannotTell({ causes }: { causes: readonly CauseVerdict[] }): JSX.Element | null {

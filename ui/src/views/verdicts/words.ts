@@ -1,5 +1,6 @@
 // How shares and verdicts are put, the same as in the terminal, and what they mean.
 
+import { amount } from "../../base/numbers.ts";
 import { spaced } from "../../base/text.ts";
 import type { CauseVerdict, Verdict } from "../../data/explanation.ts";
 import { UNEXPLAINED } from "../../state/look.ts";
@@ -25,6 +26,17 @@ const MEANINGS: Record<Verdict, string> = {
 
 export function verdictMeaning(verdict: Verdict): string {
   return MEANINGS[verdict];
+}
+
+/** For when it holds that causes are ruled out: what happened at other times was not asked. */
+export function heldWhen(from: string, to: string, slowTimes: number): string {
+  const of = slowTimes === 0 ? "in all of" : slowTimes === 1 ? "within the slow" : "within the slow times of";
+  return `${of} ${from}–${to}`;
+}
+
+/** What rules a cause out: its sentence, else its first figure. */
+export function exclusion({ says, evidence: [first] }: CauseVerdict): string {
+  return says === "" && first ? `${first.says} ${amount(first.value, first.unit)}` : says;
 }
 
 /** Whether a cause did harm other than lost time, so that it has no share of that. */

@@ -1,0 +1,50 @@
+// One flame graph, with what is looked for in it; or, where it is zoomed to a frame that it does not have, a line that says so.
+
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { matcher } from "../../base/search.ts";
+import { shorten } from "../../base/text.ts";
+import { type FlameLayout, search } from "../../charts/flame_layout.ts";
+import { view } from "../../state/store.ts";
+import { Button, Note } from "../../widgets/controls.tsx";
+import { FlameCanvas, type Side } from "../../widgets/flame_canvas.tsx";
+
+export interface GraphProperties {
+  flame: FlameLayout;
+  /** Names the graph. */
+  identity: string;
+  /** The row that it is zoomed to: 0 for all, -1 for a frame that it does not have. */
+  zoomed: number;
+  /** What the frame is called that it is zoomed to. */
+  name: string;
+  onZoom: (row: number) => void;
+}
+
+export function Graph(
+  properties: GraphProperties & { isCompared?: boolean; side?: Side; isFollower?: boolean },
+): JSX.Element {
+  const { name, isCompared = false, ...drawn } = properties;
+  const { flame, zoomed, onZoom, side } = drawn;
+  const typed = view.value.search;
+  const matches = useMemo(() => search(flame, typed === "" ? null : matcher(typed)), [flame, typed]);
+  // What only the other graph of a pair has is here, as nothing.
+  const isAbsent = zoomed < 0 || (zoomed > 0 && !(flame.rows.total[zoomed] > 0));
+  if (isAbsent) return <Absent name={name} side={side} onShowAll={() => onZoom(0)} />;
+  return <FlameCanvas {...drawn} matches={matches} isSearching={typed !== ""} isCompared={isCompared} />;
+}
+
+function Absent(properties: { name: string; side: Side | undefined; onShowAll: () => void }): JSX.Element {
+  const { name, side, onShowAll } = properties;
+  return (
+    <>
+      <div class="frame-line">
+        {side && <h2>{side.name}</h2>}
+        <span class="spacer" />
+        <Button kind="link" onClick={onShowAll}>
+          show all
+        </Button>
+      </div>
+      <Note>{`Nothing of ${shorten(name, 120)} in ${side ? `the ${side.name}` : "what is picked"}.`}</Note>
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+// The flame graph of what is picked beside that of the quiet time, below one legend. Both are zoomed to the same frame and scrolled
+// as far: what is at the same height has as many frames above it. Where the quiet time has nothing of it, the other has its room.
+
+import type { JSX } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { amount, duration, eventAmount } from "../../base/numbers.ts";
+import { lengthOf } from "../../base/quantities.ts";
+import { counted } from "../../base/text.ts";
+import { keptOfBaseline, layout, ofBaseline } from "../../charts/flame_layout.ts";
+import type { FlameRows } from "../../data/source.ts";
+import { overview, picked, selection } from "../../state/store.ts";
+import { LayerLegend } from "../../widgets/layer_legend.tsx";
+import { Graph, type GraphProperties } from "./graph.tsx";
+
+export function Pair(properties: GraphProperties): JSX.Element {
+  const { rows } = properties.flame;
+  const kinds = useMemo(() => new Set(rows.kind), [rows]);
+  const scrollBoth = useScrolledTogether();
+  const isQuiet = rows.base[0] > 0;
+  const samples = counted(rows.samples, "sample");
+  const side = {
+    name: picked.value ? "picked time" : "slow time",
+    whole: told([rows.unit !== "samples" && muchOf(rows), samples, !isQuiet && "none in the quiet time"]),
+  };
+  return (
+    <>
+      <LayerLegend isCompared={false} thinned={overview.value?.thinned ?? 1} kinds={kinds} />
+      <div class={isQuiet ? "flame-pair" : "flame-pair alone"} onScrollCapture={scrollBoth}>
+        <section class="slow" aria-label="Picked time">
+          <Graph {...properties} side={side} />
+        </section>
+        {isQuiet && (
+          <section class="quiet" aria-label="Quiet time">
+            <Quiet {...properties} />
+          </section>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** The same of the quiet time, for as long as what is picked. */
+function Quiet(properties: GraphProperties): JSX.Element {
+  const { flame, zoomed, onZoom } = properties;
+  const kept = useMemo(() => keptOfBaseline(flame.rows), [flame]);
+  // As high as the other one, so that both can be scrolled as far.
+  const quiet = useMemo(() => ({ ...layout(ofBaseline(flame.rows, kept)), deepest: flame.deepest }), [flame, kept]);
+  const scaled = `scaled to ${duration(lengthOf(selection.value))}`;
+  const side = { name: "quiet time", whole: told([muchOf(quiet.rows), scaled]) };
+  const zoomedTo = { zoomed: kept.indexOf(zoomed), onZoom: (row: number) => onZoom(kept[row]) };
+  return <Graph {...properties} {...zoomedTo} flame={quiet} side={side} isFollower />;
+}
+
+/** How much there is in a graph, of time also how many threads that is. */
+function muchOf({ total: [whole], unit }: FlameRows): string {
+  const much = eventAmount(whole, unit);
+  return unit === "ns" ? `${much} (${amount(whole / lengthOf(selection.value), "threads")})` : much;
+}
+
+function told(parts: readonly (string | false)[]): string {
+  return parts.filter((part) => part !== false).join(", ");
+}
+
+/** Scrolls the other graph as far as the one that somebody scrolls. */
+function useScrolledTogether(): (event: Event) => void {
+  // Where a graph was scrolled to from here, until it says so itself.
+  const moved = useRef(new WeakMap<Element, number>());
+  return ({ currentTarget, target }) => {
+    const [pair, scrolled] = [currentTarget as Element, target as Element];
+    const isOwn = moved.current.get(scrolled) === scrolled.scrollTop;
+    moved.current.delete(scrolled);
+    if (isOwn) return;
+    for (const other of pair.querySelectorAll(".flame-scroll")) {
+      if (other === scrolled || other.scrollTop === scrolled.scrollTop) continue;
+      other.scrollTop = scrolled.scrollTop;
+      moved.current.set(other, other.scrollTop);
+    }
+  };
+}

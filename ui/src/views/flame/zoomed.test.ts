@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import type { FlameRows } from "../../data/source.ts";
+import { frameOf, rowOf } from "./zoomed.ts";
+
+/** Rows out of indented names, each with its node. */
+function rowsOf(...lines: string[]): FlameRows {
+  const words = lines.map((line) => line.trim().split(" "));
+  const nothing = new Float64Array(lines.length);
+  return {
+    depth: Int32Array.from(lines, (line) => (line.length - line.trimStart().length) / 2),
+    node: Int32Array.from(words, ([, node]) => Number(node)),
+    name: words.map(([name]) => name),
+    kind: lines.map(() => "compiled"),
+    module: lines.map(() => ""),
+    total: nothing,
+    self: nothing,
+    base: nothing,
+    unit: "ns",
+    samples: 0,
+    cut: 0,
+  };
+}
+
+// As a server numbers nodes: from the root, 0, which also stands for what only another recording has.
+const SERVED = rowsOf("all 0", "  run 1", "    lock 2", "    park 5", "  other 0", "    lock 0");
+// As a file does: from the first frame, which is 0; the root is none.
+const FILED = rowsOf("all -1", "  run 0", "    lock 1", "    park 4");
+// Nodes of a graph from the leaves are of any path that a row stands for.
+const INVERTED = rowsOf("all 0", "  lock 2", "    run 1", "  park 5", "    run 1");
+
+test.each([
+  ["served", SERVED, false],
+  ["from a file", FILED, false],
+  ["from the leaves", INVERTED, true],
+])("each frame of a graph %s is zoomed to by itself", (_, rows, isInverted) => {
+  rows.name.forEach((name, row) => {
+    const frame = frameOf(rows, row, isInverted);
+    expect(frame?.name ?? "all").toBe(name);
+    expect(rowOf(rows, frame, isInverted)).toBe(row);
+  });
+});
+
+test("the first node of a file is a frame like any other", () => {
+  expect(frameOf(FILED, 1, false)).toEqual({ node: 0, name: "run" });
+});
+
+test("the frame is the same when another time is picked, and no other one where it is missing", () => {
+  const frame = frameOf(INVERTED, 4, true);
+  const later = rowsOf("all 0", "  gc 9", "    run 1", "  park 5", "    main 7", "    run 1");
+  expect(rowOf(later, frame, true)).toBe(5);
+  expect(rowOf(rowsOf("all 0", "  lock 2", "    run 1"), frame, true)).toBe(0);
+});
+
+test("a node means nothing from the leaves", () => {
+  expect(rowOf(INVERTED, { node: 1, name: "run" }, true)).toBe(0);
+});
