@@ -77,7 +77,7 @@ impl Fakes {
             if let Some(from) = self.child.stderr.as_mut() {
                 from.read_to_string(&mut errors)?;
             }
-            bail!("the fakes ended: {}", errors.trim_end());
+            bail!("the fakes ended ({}): {}", self.child.wait()?, errors.trim_end());
         }
         Ok(serde_json::from_str(&line)?)
     }
