@@ -432,7 +432,9 @@ mod tests {
         ] {
             let mut parser = Parser::default();
             let mut kind = |text: &str| match parser.line(format!("{before}{text}").as_bytes()) {
-                Line::Entry(entry) => format!("{} {}", entry.head.level.word(), String::from_utf8_lossy(entry.head.message)),
+                Line::Entry(entry) => {
+                    format!("{} {}", entry.head.level.word(), String::from_utf8_lossy(entry.head.message))
+                }
                 Line::Exception(class) => String::from_utf8_lossy(class).into_owned(),
                 Line::Other => String::new(),
             };
@@ -449,7 +451,9 @@ mod tests {
             }
         }
         let json = |text: &str| {
-            format!(r#"{{"__REALTIME_TIMESTAMP":"1795837137123000","PRIORITY":"6","SYSLOG_IDENTIFIER":"shop","MESSAGE":"{text}"}}"#)
+            format!(
+                r#"{{"__REALTIME_TIMESTAMP":"1795837137123000","PRIORITY":"6","SYSLOG_IDENTIFIER":"shop","MESSAGE":"{text}"}}"#
+            )
         };
         let all = [json("[main] WARN a.b.C - x"), json("\\tat a.b.C.d(C.java:1)"), json("plain")].join("\n");
         let found: Vec<_> = entries(&all).into_iter().map(|entry| (entry.2, entry.3, entry.4)).collect();

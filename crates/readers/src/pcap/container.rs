@@ -82,8 +82,7 @@ impl Classic {
         }
         let bytes = rest.get(RECORD_BYTES..RECORD_BYTES + kept).ok_or("it ends in a packet")?;
         let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.fraction_ns;
-        let frame =
-            Frame { time_ns, link: self.link, bytes, length, direction: Direction::Unknown, interface: 0 };
+        let frame = Frame { time_ns, link: self.link, bytes, length, direction: Direction::Unknown, interface: 0 };
         Ok((frame, RECORD_BYTES + kept))
     }
 }

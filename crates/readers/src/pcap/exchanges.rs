@@ -387,7 +387,8 @@ mod tests {
             let words: Vec<&str> = step.split(' ').collect();
             let side = usize::from(words[1] == "<");
             last_ns = words[0].parse::<i64>().unwrap() * MS;
-            let mut segment = Segment { flags: ACK, window: 100, seq: next[side], ack: next[1 - side], ..Segment::default() };
+            let mut segment =
+                Segment { flags: ACK, window: 100, seq: next[side], ack: next[1 - side], ..Segment::default() };
             match words[2] {
                 "again" => (segment.seq, segment.length) = (before[side], next[side].wrapping_sub(before[side])),
                 "full" => segment.window = 0,
@@ -405,8 +406,15 @@ mod tests {
             }
             let end = Endpoint { address: 1, port: 1 };
             let id = number as u16 + 1;
-            let packet =
-                Packet { time_ns: last_ns, from: end, to: end, direction: Direction::Unknown, place: 0, id, segment: None };
+            let packet = Packet {
+                time_ns: last_ns,
+                from: end,
+                to: end,
+                direction: Direction::Unknown,
+                place: 0,
+                id,
+                segment: None,
+            };
             all.extend(connection.see(&packet, &segment, side == 1));
         }
         all.push(connection.ends(last_ns));
@@ -423,7 +431,10 @@ mod tests {
             ("0 > 20, 20 > 20, 30 < 10", vec![(0, 30, 10, false, None)]),
             ("0 > 20, 200 > 20, 300 < 10", vec![(0, 300, 10, true, None)]),
             ("0 > 20, 5 < 100, 205 < again", vec![(0, 205, 100, false, Some((200, Hold::Lost)))]),
-            ("0 > 20, 5 < 100, 6 > full, 205 < again, 206 > room", vec![(0, 205, 100, false, Some((200, Hold::Window)))]),
+            (
+                "0 > 20, 5 < 100, 6 > full, 205 < again, 206 > room",
+                vec![(0, 205, 100, false, Some((200, Hold::Window)))],
+            ),
             // It was waited for all that time, and then something came that nobody had asked for.
             ("0 > 20, 5 < 100, 6 > full, 900 > room, 905 < 10, 1500 < 10", vec![(0, 905, 110, false, None)]),
             ("0 > 20, 999 > fin", vec![]),

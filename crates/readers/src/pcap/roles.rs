@@ -176,13 +176,23 @@ mod tests {
         for (what, packets, of_service, of_database, is_ambiguous) in [
             (
                 "of several clients",
-                vec![(client(1), SERVICE, unknown, SYN), (client(2), SERVICE, unknown, SYN), (SERVICE, DATABASE, unknown, SYN)],
+                vec![
+                    (client(1), SERVICE, unknown, SYN),
+                    (client(2), SERVICE, unknown, SYN),
+                    (SERVICE, DATABASE, unknown, SYN),
+                ],
                 own,
                 called,
                 false,
             ),
             ("of one client", vec![(client(1), SERVICE, unknown, SYN)], own, called, true),
-            ("as the device says", vec![(client(1), SERVICE, came, SYN), (SERVICE, DATABASE, sent, SYN)], own, called, false),
+            (
+                "as the device says",
+                vec![(client(1), SERVICE, came, SYN), (SERVICE, DATABASE, sent, SYN)],
+                own,
+                called,
+                false,
+            ),
             (
                 "of an asking host alone",
                 vec![(SERVICE, DATABASE, sent, SYN), (DATABASE, SERVICE, came, SYN | ACK)],
@@ -192,7 +202,11 @@ mod tests {
             ),
             (
                 "of strangers",
-                vec![(client(1), client(2), unknown, SYN), (client(3), client(4), unknown, 0), (client(5), DATABASE, unknown, 0)],
+                vec![
+                    (client(1), client(2), unknown, SYN),
+                    (client(3), client(4), unknown, 0),
+                    (client(5), DATABASE, unknown, 0),
+                ],
                 Err(Unknown::Foreign),
                 Err(Unknown::Foreign),
                 false,

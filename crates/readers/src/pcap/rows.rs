@@ -1,8 +1,8 @@
 //! Counts and requests as rows.
 
+use fathom_evidence::Recording;
 use fathom_evidence::detail::{Call, Request, to_text};
 use fathom_evidence::kinds::{counter, span, unsent};
-use fathom_evidence::Recording;
 
 use crate::pcap::counts::{Step, Steps, What};
 use crate::pcap::exchanges::{Exchange, Hold};

@@ -6,8 +6,8 @@ use linux_perf_event_reader::{
     SoftwareCounterType,
 };
 
-use crate::cycles;
 use crate::bytes::{Bytes, until_zero};
+use crate::cycles;
 
 /// More events than this no perf records.
 const EVENTS_MAX: usize = 65_536;

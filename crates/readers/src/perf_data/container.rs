@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use linux_perf_event_reader::Endianness;
 
-use crate::perf_data::attributes::{self, Attribute};
 use crate::bytes::{Bytes, until_zero};
+use crate::perf_data::attributes::{self, Attribute};
 use crate::perf_data::formats::{self, Format};
 
 const MAGIC_LITTLE: &[u8] = b"PERFILE2";

@@ -43,9 +43,7 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
         Container::parse(&file).ok_or_else(|| unusable("perf.data that ends in its head".to_owned()))?;
     let scan = Scan::of(&file, &mut container);
     let Some(pid) = scan.chosen() else {
-        return Err(unusable(format!(
-            "perf.data without samples that can be read; record with: {RECORD_WITH}"
-        )));
+        return Err(unusable(format!("perf.data without samples that can be read; record with: {RECORD_WITH}")));
     };
     // Moved later by what the caller knows.
     let by_caller = options.clock_offset_ns(path).map(|_| 0);

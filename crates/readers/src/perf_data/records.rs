@@ -3,8 +3,8 @@
 use linux_perf_event_reader::Endianness;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use crate::perf_data::attributes;
 use crate::bytes::Bytes;
+use crate::perf_data::attributes;
 use crate::perf_data::container::{self, About, Container};
 
 const HEADER_BYTES: usize = 8;

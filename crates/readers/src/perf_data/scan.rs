@@ -7,8 +7,8 @@ use linux_perf_event_reader::{
     ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
 };
 
-use crate::perf_data::attributes::Attribute;
 use crate::bytes::{Bytes, until_zero};
+use crate::perf_data::attributes::Attribute;
 use crate::perf_data::container::{About, ClockPair, Container};
 use crate::perf_data::records::{self, Record};
 
