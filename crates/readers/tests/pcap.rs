@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fathom_evidence::detail::{Request, from_text};
 use fathom_evidence::kinds::{counter, loss, span, unsent};
-use fathom_evidence::{Recording, Table};
+use fathom_evidence::Recording;
 use fathom_readers::{LoadError, LoadOptions, load_file};
 
 fn testdata(name: &str) -> Vec<u8> {
