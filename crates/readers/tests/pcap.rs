@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fathom_evidence::detail::{Request, from_text};
 use fathom_evidence::kinds::{counter, loss, span, unsent};
-use fathom_evidence::{Recording, Table};
+use fathom_evidence::Recording;
 use fathom_readers::{LoadError, LoadOptions, load_file};
 
 fn testdata(name: &str) -> Vec<u8> {
@@ -46,8 +46,11 @@ fn losses(recording: &Recording) -> Vec<&str> {
     recording.losses.rows().map(|row| recording.text(row.kind)).collect()
 }
 
+/// Beginning in µs, kind and name of spans; what the counters came to.
+type Said = (Vec<(i64, String, String)>, BTreeMap<(String, String), f64>);
+
 /// All that a recording says, but for times below a µs.
-fn said(recording: &Recording) -> (Vec<(i64, String, String)>, BTreeMap<(String, String), f64>) {
+fn said(recording: &Recording) -> Said {
     let text = |id| recording.text(id).to_owned();
     let spans = recording.spans.rows().map(|row| (row.time_ns / 1_000, text(row.kind), text(row.name))).collect();
     let is_time = |name: &str| name.ends_with("_ns");

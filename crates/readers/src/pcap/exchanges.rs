@@ -189,7 +189,8 @@ impl Connection {
     /// Adds the time for which a side had no room to what is under way.
     fn fill(&mut self, side: usize, now_ns: i64) {
         if let (Some(since_ns), Some(under_way)) = (self.full_since_ns[side], &mut self.under_way) {
-            under_way.full_ns[side] += now_ns.saturating_sub(since_ns.max(under_way.began_ns)).max(0);
+            let full_ns = now_ns.saturating_sub(since_ns.max(under_way.began_ns)).max(0);
+            under_way.full_ns[side] = under_way.full_ns[side].saturating_add(full_ns);
             under_way.room_ns = if side == 0 { now_ns } else { under_way.room_ns };
             self.full_since_ns[side] = Some(now_ns);
         }

@@ -12,11 +12,8 @@ use crate::pcap::container;
 use crate::pcap::frame::{Ended, Frame};
 use crate::pcap::packet::{self, Other, Packet};
 use crate::pcap::roles::{Hosts, Roles};
-use crate::pcap::rows::{Rows, SOURCE as ROWS_SOURCE};
+use crate::pcap::rows::{Rows, SOURCE};
 use crate::time::TIMES_NS;
-
-/// The `source` column of everything that comes from a capture.
-pub(super) const SOURCE: &str = ROWS_SOURCE;
 
 const RECORD_WITH: &str = "tcpdump -i any -s 128 -w service.pcap port 8080";
 

@@ -36,7 +36,7 @@ pub(crate) struct Pcap;
 
 impl Reader for Pcap {
     fn name(&self) -> &'static str {
-        load::SOURCE
+        rows::SOURCE
     }
 
     fn sniff(&self, head: &[u8], _: &Path) -> bool {

@@ -10,7 +10,7 @@ use crate::pcap::packet::Endpoint;
 use crate::pcap::roles::Role;
 use crate::rates::{Rates, Which};
 
-/// The `source` column.
+/// The `source` column of everything that comes from a capture.
 pub(super) const SOURCE: &str = "pcap";
 
 /// Requests and calls that are kept, some 100 MB as rows. Of more, each kept one stands for several.
@@ -61,15 +61,11 @@ pub(super) struct Rows {
     /// Of so many that end one is kept.
     one_in: u64,
     ended: u64,
-    first_ns: Option<i64>,
-    last_ns: i64,
 }
 
 impl Rows {
     /// Time goes on: steps that are over become rows.
     pub(super) fn now(&mut self, now_ns: i64) {
-        self.first_ns.get_or_insert(now_ns);
-        self.last_ns = self.last_ns.max(now_ns);
         let step = self.steps.over(now_ns);
         self.step(step);
     }
@@ -109,7 +105,7 @@ impl Rows {
         }
         self.one_in = self.one_in.max(1);
         self.ended += 1;
-        if self.ended % self.one_in != 0 {
+        if !self.ended.is_multiple_of(self.one_in) {
             return;
         }
         if self.kept.len() >= KEPT_MAX {
@@ -166,10 +162,10 @@ impl Rows {
     pub(super) fn finish(mut self) -> Recording {
         let rest = self.steps.rest();
         self.step(rest);
-        let (first_ns, last_ns) = (self.first_ns.unwrap_or(0), self.last_ns);
-        // Up to its end nothing more happened.
+        // Up to the end nothing more happened.
+        let end_ns = self.steps.end_ns();
         for endpoint in 0..self.kinds.len() {
-            self.rise(endpoint, (last_ns.max(first_ns), last_ns.saturating_add(1)), |_| 0.0);
+            self.rise(endpoint, (end_ns, end_ns.saturating_add(1)), |_| 0.0);
         }
         self.kept.sort_by_key(|kept| kept.exchange.began_ns);
         for kept in std::mem::take(&mut self.kept) {
@@ -195,7 +191,7 @@ fn request(kept: &Kept) -> Request {
     let (unsent_ns, unsent_for) = held(exchange.held[1]);
     Request {
         port: Some(u32::from(kept.port)),
-        first_byte_ns: exchange.answered_ns.map(|ns| ns - exchange.began_ns),
+        first_byte_ns: exchange.answered_ns.map(|ns| (ns - exchange.began_ns).max(0)),
         bytes_in: Some(exchange.asked_bytes),
         bytes_out: Some(exchange.answered_bytes),
         stands_for: (kept.stands_for > 1).then_some(kept.stands_for),
@@ -217,7 +213,7 @@ fn call(kept: &Kept, peer: Endpoint) -> Call {
     Call {
         host: Some(peer.host()),
         port: Some(u32::from(peer.port)),
-        peer_ns: exchange.answered_ns.map(|ns| ns - exchange.began_ns),
+        peer_ns: exchange.answered_ns.map(|ns| (ns - exchange.began_ns).max(0)),
         bytes_in: Some(exchange.answered_bytes),
         bytes_out: Some(exchange.asked_bytes),
         stands_for: (kept.stands_for > 1).then_some(kept.stands_for),

@@ -78,12 +78,13 @@ impl JitDump {
     fn record(&mut self, rest: &mut Bytes<'_>, endian: Endianness) -> Option<()> {
         let (kind, size, time_ns) = (rest.u32()?, rest.u32()? as usize, rest.u64()?);
         let mut body = Bytes::new(rest.take(size.checked_sub(RECORD_BYTES)?)?, endian);
-        match kind {
-            LOAD => drop(self.load(&mut body, time_ns)),
-            MOVE => drop(self.moved(&mut body, time_ns)),
-            _ => {}
-        }
-        Some(())
+        let read = match kind {
+            LOAD => self.load(&mut body, time_ns),
+            MOVE => self.moved(&mut body, time_ns),
+            _ => None,
+        };
+        // What makes no sense is passed over.
+        read.or(Some(()))
     }
 
     fn load(&mut self, body: &mut Bytes<'_>, time_ns: u64) -> Option<()> {
