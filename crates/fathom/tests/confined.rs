@@ -80,7 +80,8 @@ fn who_asks_later_is_confined_as_well() {
     fs::create_dir(place.path().join("folder")).unwrap();
     fs::write(place.path().join("folder/own.log"), LOG).unwrap();
     symlink(elsewhere.path().join("secret.log"), place.path().join("folder/gc.log")).unwrap();
-    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"explain","arguments":{"recording":0}}}"#;
+    let ask =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"explain","arguments":{"recording":0}}}"#;
     for (more, can_read) in [(None, false), (Some("--no-sandbox"), true)] {
         let mut mcp = Command::new(env!("CARGO_BIN_EXE_fathom"));
         mcp.args(["mcp", "folder"]).args(more).current_dir(place.path());

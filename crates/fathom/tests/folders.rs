@@ -103,7 +103,10 @@ fn what_cannot_be_read_in_a_folder_prevents_an_all_clear() {
         let explained = fathom(folder.path(), &["explain", ".", "--json"]);
         serde_json::from_slice::<Value>(&explained.stdout).unwrap()
     };
-    assert_eq!((&answer()["headline"]["kind"], answer()["losses"].as_array().unwrap().len()), (&"nothing_slow".into(), 0));
+    assert_eq!(
+        (&answer()["headline"]["kind"], answer()["losses"].as_array().unwrap().len()),
+        (&"nothing_slow".into(), 0)
+    );
     symlink("/proc/self/mem", at("other.log")).unwrap();
     let denied = answer();
     assert!(denied["losses"].to_string().contains("other.log"), "{denied:#}");
