@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet load experiments fleet-spark real-labs deps deps-demo deps-dist dist image bare notebook site clean
+.PHONY: miri minimal twice test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet load experiments fleet-spark real-labs deps deps-demo deps-dist dist image bare notebook site clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -39,6 +39,15 @@ docs: ## the code's documentation, warnings denied
 
 fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 8)
 	.ci/test fuzz
+
+miri: ## unsafe code that needs no kernel, under Miri; needs a nightly toolchain
+	.ci/miri
+
+minimal: ## compiles with the oldest dependencies that Cargo.toml allows
+	.ci/minimal
+
+twice: ## two builds of the release, compared byte by byte
+	.ci/twice
 
 site: page ## the documents as a site, in target/site/html; links checked
 	cargo build --package fathom

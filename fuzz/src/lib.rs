@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::io::{Seek, Write};
 use std::sync::Once;
 
-use fathom_evidence::Recording;
+use fathom_evidence::kinds::{counter, event, frame, span};
+use fathom_evidence::tables::Sample;
+use fathom_evidence::{Frame, Recording, StackId};
 use fathom_readers::{LoadOptions, readers};
 use tempfile::NamedTempFile;
 
@@ -73,4 +75,24 @@ pub fn follow(recording: &Recording) {
     for loss in recording.losses.rows() {
         recording.text(loss.says);
     }
+}
+
+/// A recording with a little of everything, to ask questions about.
+pub fn some_recording() -> Recording {
+    const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
+    let mut recording = Recording::default();
+    let [symbol, module] = ["shop.Cart.add", "shop"].map(|text| recording.strings.intern(text));
+    let [kind, event] = [frame::COMPILED, event::CPU].map(|text| recording.strings.intern(text));
+    let frame = recording.stacks.intern_frame(Frame { symbol, module, kind, line: 7 });
+    let stack_id = recording.stacks.intern(StackId(0), frame);
+    for second in 0..8 {
+        let (time_ns, tid) = (BEGIN_NS + second * 1_000_000_000, 100 + second % 3);
+        recording.add_thread(tid, &format!("handler-{tid}"));
+        recording.add_counter(time_ns, counter::HEAP_USED_BYTES, "", second as f64, "jfr");
+        recording.add_span(time_ns, 900_000_000, tid, span::MONITOR_ENTER, "shop.Cart", "", "jfr");
+        recording.add_span(time_ns, 50_000_000, 0, span::GC_PAUSE, "Pause Full", "", "gc_log");
+        recording.add_log(time_ns, "gc_log", "info", "Pause Full", "gc");
+        recording.samples.push(Sample { time_ns, tid, event, weight_ns: 10_000_000, stack_id, ..Sample::default() });
+    }
+    recording
 }

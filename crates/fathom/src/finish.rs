@@ -10,6 +10,8 @@ use fathom_evidence::{Finished, Recording};
 use fathom_readers::LoadOptions;
 use fathom_store::{Finishing, FolderError, State};
 
+use crate::workers;
+
 /// Fact that names a file of the `raw` folder that has been read.
 const RAW_FILE: &str = "raw_file";
 
@@ -28,6 +30,7 @@ pub(crate) fn finish_cut_off(path: &Path, keep_secrets: bool) -> Result<Finished
 }
 
 fn put_together(mut finishing: Finishing, path: &Path, keep_secrets: bool) -> Result<Finished> {
+    workers::prepare();
     for file in raw_files(path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let options = since(finishing.fact(subject::JVM, STARTED_AT));

@@ -22,6 +22,7 @@ mod progress;
 mod quantities;
 mod terminal;
 mod times;
+mod workers;
 
 use std::process::ExitCode;
 

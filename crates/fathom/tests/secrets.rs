@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -16,7 +17,7 @@ use fathom_store::FolderWriter;
 const CANARY: &[u8] = b"not-for-you";
 
 fn testdata(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/jfr").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
 fn fathom(folder: &Path, args: &[&str]) -> Output {
@@ -38,12 +39,16 @@ fn killed(folder: &Path, jfr: &str) {
 
 /// The files of a folder that hold the canary, in whatever folder below it.
 fn telling(folder: &Path) -> Vec<PathBuf> {
+    telling_of(folder, CANARY)
+}
+
+fn telling_of(folder: &Path, secret: &[u8]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
-            true => files.extend(telling(&path)),
-            false if holds_it(&fs::read(&path).unwrap()) => files.push(path),
+            true => files.extend(telling_of(&path, secret)),
+            false if holds(&fs::read(&path).unwrap(), secret) => files.push(path),
             false => {}
         }
     }
@@ -51,14 +56,18 @@ fn telling(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn holds_it(bytes: &[u8]) -> bool {
-    bytes.windows(CANARY.len()).any(|window| window == CANARY)
+    holds(bytes, CANARY)
+}
+
+fn holds(bytes: &[u8], secret: &[u8]) -> bool {
+    bytes.windows(secret.len()).any(|window| window == secret)
 }
 
 #[test]
 fn no_file_of_a_finished_recording_tells_a_secret() {
     for jfr in ["jdk11_parallel.jfr", "jdk17_g1.jfr", "jdk21_zgc.jfr", "jdk25_g1.jfr"] {
         let folder = tempfile::tempdir().unwrap();
-        killed(folder.path(), jfr);
+        killed(folder.path(), &format!("jfr/{jfr}"));
         assert!(!telling(folder.path()).is_empty(), "{jfr} has no secret to hide");
         let imported = fathom(folder.path(), &["import", "killed.fathom"]);
         assert!(imported.status.success(), "{jfr}: {}", String::from_utf8_lossy(&imported.stderr));
@@ -88,9 +97,26 @@ fn masked_names(folder: &Path) -> Vec<String> {
 #[test]
 fn secrets_are_kept_on_request_and_only_beside_the_tables() {
     let folder = tempfile::tempdir().unwrap();
-    killed(folder.path(), "jdk17_g1.jfr");
+    killed(folder.path(), "jfr/jdk17_g1.jfr");
     assert!(fathom(folder.path(), &["import", "killed.fathom", "--keep-secrets"]).status.success());
     assert_eq!(telling(folder.path()), [folder.path().join("killed.fathom/raw/recording.jfr")]);
+}
+
+#[test]
+fn free_text_in_names_of_threads_is_kept_on_request() {
+    for (more, name) in
+        [(None, "cart # of [masked]"), (Some("--keep-secrets"), "cart 4711 of anna.schmidt@shop.example")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        killed(folder.path(), "secrets/own_events.jfr");
+        let args: Vec<&str> = ["import", "killed.fathom"].into_iter().chain(more).collect();
+        assert!(fathom(folder.path(), &args).status.success());
+        let recording = fathom_store::open(&folder.path().join("killed.fathom")).unwrap();
+        let mut names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
+        assert!(names.any(|found| found == name), "{more:?}: {name}");
+        let raw = fs::read(folder.path().join("killed.fathom/raw/recording.jfr")).unwrap();
+        assert_eq!(String::from_utf8_lossy(&raw).contains("anna.schmidt"), more.is_some());
+    }
 }
 
 /// The secret of `testdata/secrets`.
@@ -137,16 +163,41 @@ fn a_secret_in_whatever_field_is_in_no_table_and_no_answer() {
     for args in [
         &["explain", "killed.fathom", "--all", "--html", "page.html"][..],
         &["explain", "killed.fathom", "--json"],
+        &["logs", "killed.fathom", "--json"],
+        &["compare", "killed.fathom", "--with", "killed.fathom", "--json"],
+        &["minutes", "killed.fathom", "-o", "fleet"],
         &["export", "killed.fathom", "--to", "collapsed", "-o", "collapsed.txt"],
         &["export", "killed.fathom", "--to", "csv", "-o", "samples.csv"],
+        &["export", "killed.fathom", "--to", "speedscope", "-o", "speedscope.json"],
+        &["export", "killed.fathom", "--to", "firefox", "-o", "firefox.json"],
+        &["export", "killed.fathom", "--to", "perfetto", "-o", "perfetto.json"],
     ] {
         let answer = fathom(folder.path(), args);
         let says = String::from_utf8_lossy(&answer.stdout);
         assert!(answer.status.success(), "{args:?}: {}", String::from_utf8_lossy(&answer.stderr));
         assert!(!says.contains(SECRET), "{args:?}: {says}");
     }
-    for name in ["page.html", "collapsed.txt", "samples.csv"] {
-        let written = fs::read(folder.path().join(name)).unwrap();
-        assert!(!String::from_utf8_lossy(&written).contains(SECRET), "{name}");
-    }
+    let asked = asked_by_an_assistant(folder.path());
+    assert!(asked.contains("killed.fathom") && !asked.contains(SECRET), "{asked}");
+    assert_eq!(telling_of(folder.path(), SECRET.as_bytes()), Vec::<PathBuf>::new());
+}
+
+/// What `fathom mcp` answers about the recording.
+fn asked_by_an_assistant(folder: &Path) -> String {
+    let of_all =
+        [("recordings", ""), ("explain", r#","form":"json""#), ("contents", ""), ("contents", r#","part":"lanes""#)];
+    let rows = ["spans", "samples", "log"].map(|tool| (tool, r#","limit":200"#));
+    let calls = of_all.into_iter().chain(rows).map(|(tool, more)| {
+        let of = if tool == "recordings" { "{}".to_owned() } else { format!(r#"{{"recording":0{more}}}"#) };
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{of}}}}}"#)
+            + "\n"
+    });
+    let mut asking = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    asking.args(["mcp", "killed.fathom"]).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut mcp = asking.spawn().unwrap();
+    mcp.stdin.take().unwrap().write_all(calls.collect::<String>().as_bytes()).unwrap();
+    let answered = String::from_utf8(mcp.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(answered.lines().count(), of_all.len() + rows.len(), "{answered}");
+    assert!(!answered.contains(r#""isError":true"#), "{answered}");
+    answered
 }

@@ -12,6 +12,7 @@ use fathom_report::{json, units};
 
 use super::Answer;
 pub(crate) use super::record_args::Args;
+use crate::exit::complain;
 use crate::finish;
 use crate::output::is_a_folders_name;
 use crate::owner::Place;
@@ -41,11 +42,8 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let mut shown = Shown { progress: Progress::start(), duration: args.duration };
     let plan = plan(args);
     if !args.json && ["jfr", "async_profiler"].iter().any(|name| plan.wants_name(name)) {
-        // On stderr, before anything is done.
-        eprintln!(
-            "fathom: {}",
-            fathom_report::clean::line(&manners::plan(&target, plan.manners(), &plan.order.glance))
-        );
+        // On stderr, before anything is done. One that takes nothing is no reason not to record.
+        complain(&manners::plan(&target, plan.manners(), &plan.order.glance));
     }
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
     let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;

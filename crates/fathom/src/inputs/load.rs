@@ -12,6 +12,7 @@ use super::find::{Found, Item, RECORDING};
 use super::grouping::Traits;
 use super::source::{Source, traits};
 use crate::progress::Progress;
+use crate::workers;
 
 /// What could be read, and one line for each path that could not.
 pub(super) struct Loaded {
@@ -28,6 +29,7 @@ enum Job {
 }
 
 pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> Loaded {
+    workers::prepare();
     let mut loaded = Loaded { sources: Vec::new(), refused: found.refused, unread: found.unread };
     let mut readers = Vec::new();
     let jobs = jobs(found.items);

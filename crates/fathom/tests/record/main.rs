@@ -213,6 +213,25 @@ fn a_stopped_jvm_is_recorded_from_outside() {
     assert!(answer["tables"]["counters"].as_u64().unwrap() > 10, "{answer:#}");
 }
 
+/// What happens while nobody looks is not taken for nothing.
+#[test]
+fn a_stopped_recorder_says_what_it_did_not_judge() {
+    let Some(jvm) = Jvm::start(&[]) else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.fathom");
+    let recorder = record(&jvm, &path, &["--for", "7s"]).spawn().unwrap();
+    until("rows are written", is_growing(path.clone()));
+    signal(&recorder, "-STOP");
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&recorder, "-CONT");
+    json(&recorder.wait_with_output().unwrap());
+    let headline = &explained(&path)["headline"];
+    assert_ne!(headline["kind"], "nothing_slow", "{headline:#}");
+    assert!(headline["but"].to_string().contains("the recorder did not run"), "{headline:#}");
+    let is_clear = headline["kind"] == "no_sign";
+    assert_eq!(headline["says"].as_str().unwrap().starts_with("judged "), is_clear, "{headline:#}");
+}
+
 #[test]
 fn two_thousand_threads() {
     let Some(jvm) = Jvm::start(&["2000"]) else { return };

@@ -1,0 +1,46 @@
+//! The threads among which reading and explaining share out their work.
+//!
+//! Rayon makes them when they are first needed, and ends the program where it cannot: in a container or under a limit that leaves no
+//! process more. So they are made here, as many as there can be, and it takes those; without any the calling thread does all of it.
+
+use std::io;
+use std::num::NonZero;
+use std::sync::Once;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
+
+/// Makes them, if it was not done before. Only after rights were given up: what threads have already, they keep.
+pub(crate) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let mut waiting = waiting();
+        let pool = ThreadPoolBuilder::new().num_threads(waiting.len().max(1));
+        // Somebody else has made them in the meantime, which is as good.
+        let _ = match waiting.len() {
+            0 => pool.use_current_thread().build_global(),
+            _ => pool.spawn_handler(|worker| hand_over(worker, waiting.pop())).build_global(),
+        };
+    });
+}
+
+fn hand_over(worker: ThreadBuilder, to: Option<Sender<ThreadBuilder>>) -> io::Result<()> {
+    let is_taken = to.is_some_and(|to| to.send(worker).is_ok());
+    if is_taken { Ok(()) } else { Err(io::Error::other("a thread has ended before it was given work")) }
+}
+
+/// Threads that wait to be told what to be, up to one for each processor.
+fn waiting() -> Vec<Sender<ThreadBuilder>> {
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let spawn = |_| {
+        let (sender, told) = mpsc::channel::<ThreadBuilder>();
+        let work = move || {
+            if let Ok(worker) = told.recv() {
+                worker.run();
+            }
+        };
+        thread::Builder::new().name("fathom-worker".to_owned()).spawn(work).ok().map(|_| sender)
+    };
+    (0..processors).map_while(spawn).collect()
+}

@@ -1,0 +1,16 @@
+//! Any text as one of a recording, with a secret or without: masking must end, and not panic, and what it leaves has a bound.
+
+#![no_main]
+
+use fathom_evidence::mask::{self, MASK};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let words: Vec<&str> = text.split(' ').collect();
+    let (name, value) = text.split_once('=').unwrap_or((text, text));
+    let longest = text.len() + MASK.len() * (text.len() + 1);
+    for masked in [mask::text(text), mask::command_line(text), mask::options(text), mask::thread_name(text)] {
+        assert!(masked.len() <= longest, "{} bytes", masked.len());
+    }
+    assert!(mask::arguments(&words).len() <= longest);
+    let _ = (mask::value(name, value), mask::flag(name, value));
+});

@@ -1,0 +1,20 @@
+//! Any text as a question to the page and its parameters (`flame?from=0&to=5`): it is answered or refused, and nothing panics.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use fathom_page::model::{Alone, answer};
+use fathom_page::{About, Loaded, Query};
+
+/// A question takes no longer answer of a recording that has some ten rows, in bytes.
+const ANSWER_MAX: usize = 64 << 20;
+
+static PAGE: LazyLock<Loaded> = LazyLock::new(|| Loaded::new(fathom_fuzz::some_recording(), About::default()));
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let (question, query) = text.split_once('?').unwrap_or((text, ""));
+    if let Ok(answer) = answer(&PAGE, question, &Query::parse(query), &Alone) {
+        assert!(answer.bytes.len() <= ANSWER_MAX, "{} bytes", answer.bytes.len());
+    }
+});
