@@ -7,9 +7,12 @@ pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod import;
+#[cfg(target_os = "linux")]
 mod linux;
 pub(crate) mod logs;
 pub(crate) mod mcp;
@@ -18,6 +21,9 @@ pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod runs;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{doctor, guard, lab, load, minutes, probe, ps, record, watch};
+#[cfg(target_os = "linux")]
 pub(crate) use linux::{doctor, guard, lab, load, minutes, probe, ps, record, watch};
 
 /// What a command has to say on standard output, and how it ended.

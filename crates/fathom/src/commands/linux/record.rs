@@ -16,7 +16,7 @@ use crate::exit::complain;
 use crate::finish;
 use crate::output::is_a_folders_name;
 use crate::progress::Progress;
-use crate::owner::Place;
+use crate::system::owner::Place;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {

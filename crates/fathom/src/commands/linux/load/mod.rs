@@ -30,7 +30,7 @@ use super::Answer;
 use crate::output::is_a_folders_name;
 use crate::progress::Progress;
 use crate::quantities;
-use crate::owner::Place;
+use crate::system::owner::Place;
 use crate::terminal::Terminal;
 
 /// Send production's requests to a test server at the times when they arrived, and measure what that server does
