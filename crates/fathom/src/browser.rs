@@ -10,10 +10,16 @@ use std::process::{Command, Stdio};
 
 use tempfile::{Builder, NamedTempFile};
 
+/// The system's program that opens a file with what its user has chosen for it.
+const OPENER: &str = match () {
+    () if cfg!(target_os = "macos") => "open",
+    () if cfg!(windows) => "explorer",
+    () => "xdg-open",
+};
+
 /// Opens the address. The file has to stay until the browser has read it: as long as the value does.
 pub(crate) fn open(url: &str) -> io::Result<NamedTempFile> {
-    // Without a desktop xdg-open starts, and opens nothing or a browser for text on this terminal.
-    if !["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::var_os(name).is_some_and(|value| !value.is_empty())) {
+    if !has_desktop() {
         return Err(io::Error::other("this session has no desktop"));
     }
     let mut file = Builder::new().prefix("fathom-").suffix(".html").tempfile_in(folder())?;
@@ -21,8 +27,14 @@ pub(crate) fn open(url: &str) -> io::Result<NamedTempFile> {
     file.flush()?;
     let quiet =
         |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    quiet(Command::new("xdg-open").arg(file.path())).map_err(|error| io::Error::other(format!("xdg-open: {error}")))?;
+    quiet(Command::new(OPENER).arg(file.path())).map_err(|error| io::Error::other(format!("{OPENER}: {error}")))?;
     Ok(file)
+}
+
+/// Without a desktop xdg-open starts, and opens nothing or a browser for text on this terminal.
+fn has_desktop() -> bool {
+    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(target_os = "macos", windows)) || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(is_set)
 }
 
 /// The session's own folder, which nobody else can enter, or the one for temporary files.

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use fathom_collectors::{Clock, Target, fetch_flight_recording};
 use fathom_evidence::kinds::{loss, recorded, subject};
 use fathom_evidence::{Finished, Recording};
 use fathom_readers::LoadOptions;
 use fathom_store::{Finishing, FolderError, State};
 
+use crate::system::left_in_jvm;
 use crate::workers;
 
 /// Fact that names a file of the `raw` folder that has been read.
@@ -18,6 +18,7 @@ const RAW_FILE: &str = "raw_file";
 /// Reads what the JVM and its agents left in the folder `raw` into the tables, and turns the
 /// streams into Parquet. The raw files stay, for other tools, without the secrets that they hold unless these are to be
 /// kept.
+#[cfg(target_os = "linux")]
 pub(crate) fn finish(path: &Path, keep_secrets: bool) -> Result<Finished> {
     put_together(Finishing::begin(path)?, path, keep_secrets)
 }
@@ -25,7 +26,7 @@ pub(crate) fn finish(path: &Path, keep_secrets: bool) -> Result<Finished> {
 /// The same for a recording whose writer was killed, with what that has left in the JVM. Nobody else finishes it meanwhile.
 pub(crate) fn finish_cut_off(path: &Path, keep_secrets: bool) -> Result<Finished> {
     let finishing = Finishing::begin(path)?;
-    fetch_left(path)?;
+    left_in_jvm::fetch(path)?;
     put_together(finishing, path, keep_secrets)
 }
 
@@ -96,30 +97,6 @@ fn is_read(recording: &Recording, file: &Path) -> bool {
         (recording.text(fact.subject), recording.text(fact.key), recording.text(fact.value))
             == (subject::RECORDING, RAW_FILE, name.as_ref())
     })
-}
-
-/// Fetches what a recorder that was killed has left in the JVM, if that still lives. Otherwise the recording says that it is
-/// missing.
-fn fetch_left(path: &Path) -> Result<()> {
-    let recording = fathom_store::open(path)?;
-    let raw = path.join("raw");
-    let has_any = fs::metadata(raw.join("recording.jfr")).is_ok_and(|data| data.len() > 0);
-    if let (Some((target, from_ns)), false) = (same_jvm(&recording), has_any) {
-        let seconds = Clock::read().now_ns().saturating_sub(from_ns) / 1_000_000_000 + 60;
-        // Why it cannot be had makes no difference: that it is missing is told, and how to get it.
-        let _ = fetch_flight_recording(&target, &raw, seconds.unsigned_abs());
-    }
-    Ok(())
-}
-
-/// The JVM that was recorded, if it still lives, and since when it was.
-fn same_jvm(recording: &Recording) -> Option<(Target, i64)> {
-    let target = Target::of(recording.fact(subject::JVM, "pid")?.parse().ok()?).ok()?;
-    let is_same = recording.fact(subject::PROCESS, "start_ticks")? == target.start_ticks.to_string()
-        && recording.fact(subject::HOST, "boot_id")?
-            == fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim();
-    let from_ns = recording.time_range_ns().map_or(0, |(first_ns, _)| first_ns);
-    is_same.then_some((target, from_ns))
 }
 
 /// Fact that the JVM's counters and Flight Recorder have: when it started.

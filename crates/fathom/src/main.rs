@@ -8,7 +8,6 @@
 mod browser;
 mod cli;
 mod commands;
-mod confine;
 #[cfg(test)]
 mod documented;
 mod exit;
@@ -16,10 +15,10 @@ mod finish;
 mod inputs;
 mod names;
 mod output;
-mod owner;
 mod page_file;
 mod progress;
 mod quantities;
+mod system;
 mod terminal;
 mod times;
 mod workers;

@@ -8,14 +8,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, statat};
-use rustix::io::Errno;
 
-use crate::owner;
+use crate::system::folder::Folder;
+use crate::system::{Found, owner};
 
 /// Names of standard output.
 const STANDARD: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
@@ -34,7 +32,7 @@ enum To {
     /// A device or a pipe.
     Stream(File),
     /// A file in this folder.
-    Named(OwnedFd, OsString),
+    Named(Folder, OsString),
 }
 
 impl Output {
@@ -100,11 +98,11 @@ impl To {
             return Ok(To::Stream(OpenOptions::new().write(true).open(path)?));
         }
         let name = path.file_name().context("this names no file")?;
-        let folder = openat(CWD, folder_of(path), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        match kind_of(&folder, name)? {
-            None | Some(FileType::RegularFile) => Ok(To::Named(folder, name.to_owned())),
-            Some(FileType::CharacterDevice | FileType::Fifo) => Ok(To::Stream(stream(&folder, name)?)),
-            Some(other) => bail!("this is {}: name another", described(other)),
+        let folder = Folder::open(&folder_of(path))?;
+        match folder.find(name)? {
+            Found::Nothing | Found::File => Ok(To::Named(folder, name.to_owned())),
+            Found::Stream => Ok(To::Stream(folder.stream(name)?)),
+            Found::Other(what) => bail!("this is {what}: name another"),
         }
     }
 }
@@ -114,52 +112,14 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
 }
 
-fn described(kind: FileType) -> &'static str {
-    match kind {
-        FileType::Symlink => "a link, which is not followed",
-        FileType::Directory => "a folder",
-        FileType::BlockDevice => "a disk",
-        _ => "no file",
-    }
-}
-
-/// What has the name in the folder; none when nothing has.
-fn kind_of(folder: &OwnedFd, name: &OsStr) -> Result<Option<FileType>> {
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Opens a device or a pipe. A stranger's pipe in a folder for everybody was put there to read along.
-fn stream(folder: &OwnedFd, name: &OsStr) -> Result<File> {
-    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let look = openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    is_expected(&fstat(&look)?)?;
-    let opened = openat(folder, name, flags, Mode::empty())?;
-    is_expected(&fstat(&opened)?)?;
-    Ok(File::from(opened))
-}
-
-fn is_expected(found: &Stat) -> Result<()> {
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::CharacterDevice => Ok(()),
-        FileType::Fifo if owner::is_trusted(found.st_uid) => Ok(()),
-        FileType::Fifo => bail!("this pipe belongs to user {}: name another", found.st_uid),
-        _ => bail!("this was exchanged meanwhile"),
-    }
-}
-
 fn to_stream(stream: &mut impl Write, bytes: &[u8]) -> Result<()> {
     stream.write_all(bytes)?;
     Ok(stream.flush()?)
 }
 
 /// Writes beside the name and renames: what has the name is always whole.
-fn to_file(folder: &OwnedFd, name: &OsStr, bytes: &[u8]) -> Result<()> {
-    // This path leads to the folder that was opened, whatever its own path means by now.
-    let folder_now = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+fn to_file(folder: &Folder, name: &OsStr, bytes: &[u8]) -> Result<()> {
+    let folder_now = folder.path();
     let made = tempfile::Builder::new().prefix(".fathom-page-").tempfile_in(&folder_now);
     // The library's errors name paths that nobody has given.
     let beside = made.map_err(|error| io::Error::from(error.kind()))?;
@@ -167,19 +127,22 @@ fn to_file(folder: &OwnedFd, name: &OsStr, bytes: &[u8]) -> Result<()> {
     beside.as_file().sync_all()?;
     owner::give_file(beside.as_file())?;
     let path = folder_now.join(name);
-    match kind_of(folder, name)? {
-        None => beside.persist_noclobber(path)?,
-        Some(FileType::RegularFile) => beside.persist(path)?,
-        Some(other) => bail!("this is {} meanwhile", described(other)),
+    match folder.find(name)? {
+        Found::Nothing => beside.persist_noclobber(path)?,
+        Found::File => beside.persist(path)?,
+        Found::Stream => bail!("this is no file meanwhile"),
+        Found::Other(what) => bail!("this is {what} meanwhile"),
     };
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
     use std::thread;
+
+    use rustix::fs::{CWD, FileType, Mode};
 
     use super::*;
 

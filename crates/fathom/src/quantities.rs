@@ -1,4 +1,4 @@
-//! Durations and sizes as people write them.
+//! Times and patterns as people write them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,15 +27,6 @@ pub(crate) fn clock_offset(text: &str) -> Result<(PathBuf, i64), String> {
     Ok((file.into(), sign * ns))
 }
 
-/// A number that the system gives to processes.
-pub(crate) fn pid(text: &str) -> Result<u32, String> {
-    text.trim()
-        .parse()
-        .ok()
-        .filter(|pid| *pid > 0)
-        .ok_or("a process id is a number: fathom ps lists the JVMs".to_owned())
-}
-
 /// A regular expression; what is wrong with one is told in one line.
 pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
@@ -46,26 +37,6 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
             last.strip_prefix("error: ").unwrap_or(last)
         )
     })
-}
-
-/// `200M`, `2G`, `500K`; a K is 1,024 bytes.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    const UNITS: &[(&str, f64)] =
-        &[("K", 1024.0), ("M", 1_048_576.0), ("G", 1_073_741_824.0), ("T", 1_099_511_627_776.0)];
-    let bytes = scaled(text.trim_end_matches(['B', 'b', 'i']), UNITS).ok_or("a size is written like 200M or 2G")?;
-    match (1.0..1e18).contains(&bytes) {
-        true => Ok(bytes as u64),
-        false => Err("a size is between one byte and a million terabytes".to_owned()),
-    }
-}
-
-/// A positive number with one of `units` behind it.
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    let text = text.trim();
-    let (unit, factor) =
-        units.iter().find(|(unit, _)| text.to_ascii_lowercase().ends_with(&unit.to_ascii_lowercase()))?;
-    let number: f64 = text.get(..text.len() - unit.len())?.trim().parse().ok()?;
-    (number.is_finite() && number > 0.0).then_some(number * factor)
 }
 
 #[cfg(test)]
@@ -99,25 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn processes_and_patterns() {
-        assert_eq!(pid("4242"), Ok(4242));
-        for text in ["", "0", "-1", "x", "4294967296"] {
-            assert!(pid(text).unwrap_err().contains("fathom ps"), "{text}");
-        }
+    fn patterns() {
         assert!(pattern("shop.*Server").unwrap().is_match("shop.Server"));
         assert_eq!(
             pattern("([").unwrap_err(),
             "not a regular expression: unclosed character class (a character that means itself takes \\ before it)"
         );
-    }
-
-    #[test]
-    fn sizes() {
-        for (text, size) in [("1K", 1 << 10), ("200M", 200 << 20), ("2GiB", 2 << 30), ("0.5g", 1 << 29)] {
-            assert_eq!(bytes(text), Ok(size), "{text}");
-        }
-        for text in ["", "G", "12", "-1G", "1e40T"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
     }
 }

@@ -39,11 +39,6 @@ impl Terminal {
     pub(crate) fn text(&self, all: bool) -> TextOptions {
         TextOptions { width: self.width, color: self.color, all, zone: self.zone.clone() }
     }
-
-    /// The time of now as it goes into a name: `20261128-101500`.
-    pub(crate) fn now_for_name(&self) -> String {
-        jiff::Zoned::now().with_time_zone(self.zone.clone()).strftime("%Y%m%d-%H%M%S").to_string()
-    }
 }
 
 fn use_color(color: Color) -> bool {

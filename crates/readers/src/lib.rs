@@ -14,6 +14,7 @@ mod cycles;
 mod error;
 mod input;
 mod lines;
+#[cfg_attr(not(unix), path = "not_mapped.rs")]
 mod mapped;
 mod rates;
 mod time;

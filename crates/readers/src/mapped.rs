@@ -140,6 +140,7 @@ impl Mapped {
         Ok(Some(Mapped { map, place }))
     }
 
+    #[cfg(target_os = "linux")]
     pub(crate) fn map(&self) -> &Mmap {
         &self.map
     }

@@ -1,8 +1,7 @@
 //! Writing a recording that grows: one Arrow IPC stream per table.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use arrow_ipc::writer::StreamWriter;
@@ -14,8 +13,9 @@ use fathom_evidence::{Recording, Strings, Table};
 use crate::batch::{batches, schema};
 use crate::dictionaries::{Written, stack_tables, thread_table};
 use crate::error::{FolderError, format_error, io_error};
+use crate::files::{create_file, create_folder};
 use crate::journal::Journal;
-use crate::{create_file, stream_path};
+use crate::stream_path;
 
 /// Writes a recording that grows.
 pub struct FolderWriter {
@@ -114,7 +114,7 @@ impl Stream {
 
 /// Makes the folder, for its owner only, or takes one in which nothing is.
 pub(crate) fn make_or_take(folder: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(folder) {
+    match create_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match fs::read_dir(folder)?.next() {
             None => Ok(()),
             Some(_) => Err(error),

@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{FolderError, io_error};
-use crate::{EXTENSION, create_file, manifest, open_file};
+use crate::files::{create_file, is_locked, lock, open_file, unlock};
+use crate::{EXTENSION, manifest};
 
 const NAME: &str = "journal";
 
@@ -64,10 +63,6 @@ pub fn is_bare(folder: &Path) -> bool {
     }
 }
 
-fn is_locked(journal: &File) -> bool {
-    flock(journal, FlockOperation::NonBlockingLockShared).is_err_and(|error| error == Errno::WOULDBLOCK)
-}
-
 fn has_streams(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| entry.path().extension().is_some_and(|ending| ending == "arrows"))
@@ -84,8 +79,7 @@ impl Locked {
     /// `None` if somebody else writes.
     fn lock(file: File) -> Option<Locked> {
         let until = Instant::now() + LOOKS_END;
-        // A file system without locks has recordings that look cut off while they run.
-        while flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        while !lock(&file) {
             if Instant::now() >= until {
                 return None;
             }
@@ -111,7 +105,7 @@ impl Drop for Locked {
     /// To close the file is not enough: a process that another thread starts at this moment has it too, until it executes
     /// something else, and the recording would seem to go on for so long.
     fn drop(&mut self) {
-        let _ = flock(&self.0, FlockOperation::Unlock);
+        unlock(&self.0);
     }
 }
 

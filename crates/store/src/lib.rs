@@ -15,6 +15,7 @@ mod caught;
 mod cut_off;
 mod dictionaries;
 mod error;
+mod files;
 mod finishing;
 mod growing;
 mod journal;
@@ -25,20 +26,15 @@ mod rows;
 mod stream;
 mod whole;
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 pub use caught::is_caught;
 pub use error::FolderError;
-use error::io_error;
 pub use finishing::Finishing;
 pub use growing::FolderWriter;
 pub use journal::{State, is_bare, state};
 pub use opened::open;
 pub use rows::{Cells, write_rows};
-use rustix::fs::{Mode, OFlags};
 pub use whole::write;
 
 /// Ending of a recording's folder.
@@ -50,20 +46,6 @@ pub fn is_recording(path: &Path) -> bool {
     let is_begun = || journal::path(path).is_file() || manifest::path(path).is_file();
     path.is_dir()
         && (is_begun() || ["facts", "samples", "spans", "counters", "logs", "losses"].iter().any(|name| has(name)))
-}
-
-/// Opens a file of a folder to read it. A pipe would let its reader wait for good, and a device never end.
-fn open_file(path: &Path) -> io::Result<File> {
-    let waits_for_nobody = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, waits_for_nobody, Mode::empty())?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")),
-    }
-}
-
-fn create_file(path: &Path) -> Result<File, FolderError> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|e| io_error(path, e))
 }
 
 fn parquet_path(folder: &Path, table: &str) -> PathBuf {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{FolderError, format_error, io_error};
-use crate::{create_file, open_file};
+use crate::files::{create_file, open_file, sync_folder};
 
 /// A manifest has ten lines.
 const MAX_BYTES: u64 = 1 << 16;
@@ -80,7 +80,7 @@ impl Manifest {
 }
 
 fn sync_names(folder: &Path) -> Result<(), FolderError> {
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
+    match sync_folder(folder) {
         // Some file systems know no such thing for folders.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced.map_err(|e| io_error(folder, e)),

@@ -13,11 +13,12 @@ use fathom_evidence::{Recording, Strings, Table};
 use crate::batch::{append_batch, foreign};
 use crate::dictionaries::{MovedStacks, restore_dictionaries};
 use crate::error::{FolderError, format_error, io_error};
+use crate::files::open_file;
 use crate::journal::{self, Locked, Piece, State};
 use crate::manifest::Manifest;
 use crate::pages::each_sound;
 use crate::stream::{Broken, Decoder, PIECE_MAX_BYTES};
-use crate::{cut_off, is_recording, open_file, parquet_path, stream_path};
+use crate::{cut_off, is_recording, parquet_path, stream_path};
 
 /// Reads a finished or unfinished recording.
 pub fn open(folder: &Path) -> Result<Recording, FolderError> {

@@ -9,8 +9,8 @@ use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 
-use crate::create_file;
 use crate::error::{FolderError, format_error, io_error};
+use crate::files::create_file;
 use crate::whole::properties;
 
 /// Version of the tables that are written here. Columns may be added without a new one.

@@ -16,9 +16,10 @@ use parquet::file::properties::WriterProperties;
 use crate::batch::{batches, schema};
 use crate::dictionaries::{Written, stack_tables, thread_table};
 use crate::error::{FolderError, format_error, io_error};
+use crate::files::create_file;
 use crate::growing::make_or_take;
 use crate::manifest::{Entry, Hashed, Manifest};
-use crate::{create_file, parquet_path};
+use crate::parquet_path;
 
 /// Rows that Parquet compresses together; bounds what a writer has to hold at once.
 const GROUP_ROWS: usize = 1 << 18;

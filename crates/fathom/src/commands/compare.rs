@@ -10,8 +10,9 @@ use fathom_compare::{Accepted, Comparison, Requirement, State, VerdictKind};
 use fathom_report::json;
 
 use super::Answer;
-use crate::confine::{Needs, confine};
 use crate::inputs::runs::runs;
+use crate::system::Needs;
+use crate::system::confine::confine;
 use crate::terminal::Terminal;
 
 /// A build asked for something that is not so.

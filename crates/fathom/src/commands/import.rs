@@ -10,11 +10,12 @@ use fathom_report::{imported, json};
 use fathom_store::{FolderError, State};
 
 use super::Answer;
-use crate::confine::{Needs, confine};
 use crate::inputs::{self, Hints, Service};
 use crate::output::{folder_of, is_a_folders_name};
-use crate::owner::{self, Place};
 use crate::progress::Progress;
+use crate::system::Needs;
+use crate::system::confine::confine;
+use crate::system::owner::{self, Place};
 use crate::terminal::Terminal;
 
 /// Put the files of one JVM together into one recording, or finish one whose writer was killed

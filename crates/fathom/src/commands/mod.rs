@@ -7,28 +7,24 @@ pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
-pub(crate) mod doctor;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 pub(crate) mod explain;
 pub(crate) mod export;
-pub(crate) mod guard;
 pub(crate) mod import;
-pub(crate) mod lab;
-pub(crate) mod load;
+#[cfg(target_os = "linux")]
+mod linux;
 pub(crate) mod logs;
-mod manners;
 pub(crate) mod mcp;
-pub(crate) mod minutes;
 pub(crate) mod open;
-pub(crate) mod probe;
-pub(crate) mod ps;
-pub(crate) mod record;
-mod record_all;
-mod record_args;
 pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod runs;
-pub(crate) mod target;
-pub(crate) mod watch;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{doctor, guard, lab, load, minutes, probe, ps, record, watch};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{doctor, guard, lab, load, minutes, probe, ps, record, watch};
 
 /// What a command has to say on standard output, and how it ended.
 pub(crate) struct Answer {

@@ -7,9 +7,10 @@ use fathom_compare::History;
 use fathom_report::json;
 
 use super::Answer;
-use crate::confine::{Needs, confine};
 use crate::inputs;
 use crate::output::Output;
+use crate::system::Needs;
+use crate::system::confine::confine;
 use crate::terminal::Terminal;
 
 /// Show all runs of a folder in order of time, as a table and a chart, and mark where latency or lost time changed for good

@@ -1,4 +1,4 @@
-//! Archives and standard input: what is in them, as files in a folder of their own ([`unpacked`](super::unpacked)).
+//! Archives and standard input: what is in them, as files in a folder of their own ([`unpacked`]).
 //!
 //! Names in an archive are somebody's: only their plain parts are used, so that nothing is written outside of the
 //! folder, and how much is unpacked is bounded. What is lost on the way is kept with the folder.
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use fathom_readers::archive::{Lost, Member, each_member, packing};
 
 use super::place::Place;
-use super::unpacked::Folder;
+use crate::system::unpacked::{self, Folder};
 
 /// What archives unpack to at most, those in them included, in bytes.
 const UNPACKED_MAX_BYTES: u64 = 8 << 30;
@@ -196,8 +196,7 @@ fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
 fn copy(from: &mut dyn Read, to: &mut File, max_bytes: u64) -> io::Result<u64> {
     let mut left = max_bytes;
     while left > 0 {
-        let disk = rustix::fs::fstatvfs(&*to)?;
-        if disk.f_bavail.saturating_mul(disk.f_frsize) < KEEP_FREE_BYTES + STEP_BYTES {
+        if unpacked::free_bytes(to)? < KEEP_FREE_BYTES + STEP_BYTES {
             return Err(io::Error::other(
                 "the disk of the folder for temporary files is nearly full: set TMPDIR to another",
             ));

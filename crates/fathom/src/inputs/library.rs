@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{Contents, Question, Service, Unpacked, file_name, read_found, recordings_in, services};
 use crate::exit::told;
+use crate::system::watched;
 use crate::terminal::Terminal;
 
 /// Recordings that are kept in memory at once: as many as are compared, and one to come back to.
@@ -41,7 +42,7 @@ impl Services {
     pub(crate) fn find(question: &Question, terminal: &Terminal) -> Result<Services> {
         let baseline = baseline(question, terminal)?;
         let only = <[PathBuf; 1]>::try_from(question.paths()?).ok().map(|[path]| path);
-        let watched = only.filter(|path| fathom_watch::status::is_folder(path));
+        let watched = only.filter(|path| watched::is_folder(path));
         let contents = match &watched {
             // Beside them are verdicts and rows of minutes, and maybe no recording so far.
             Some(folder) => Contents::Recordings(recordings_in(folder)),
@@ -98,13 +99,8 @@ impl Library for Services {
     }
 
     fn watched(&self) -> Option<Value> {
-        let mut status = fathom_watch::status::status(self.watched.as_ref()?);
-        for told in &mut status.incidents {
-            let name = format!("{}.{}", told.id, fathom_store::EXTENSION);
-            let number = self.entries.iter().position(|entry| entry.name == name);
-            told.recording = number.and_then(|number| u32::try_from(number).ok());
-        }
-        serde_json::to_value(status).ok()
+        let number = |name: &str| self.entries.iter().position(|entry| entry.name == name);
+        watched::status(self.watched.as_ref()?, |name| u32::try_from(number(name)?).ok())
     }
 
     fn load(&self, number: usize) -> Result<Loaded, LoadError> {

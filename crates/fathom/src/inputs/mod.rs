@@ -16,7 +16,6 @@ mod place;
 mod question;
 pub(crate) mod runs;
 mod source;
-mod unpacked;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,8 @@ use fathom_evidence::Recording;
 use fathom_report::units;
 
 use super::{Hints, Service, services};
-use crate::confine::{Needs, confine};
+use crate::system::Needs;
+use crate::system::confine::confine;
 use crate::terminal::Terminal;
 use crate::times::{TimeError, TimeRange};
 

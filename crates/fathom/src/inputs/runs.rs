@@ -9,6 +9,7 @@ use fathom_compare::{MAX_RUNS, Run};
 use super::{Question, Service, file_name};
 use crate::exit::{complain, told};
 use crate::progress::Progress;
+use crate::system::watched;
 use crate::terminal::Terminal;
 
 /// The runs that paths lead to: a recording is one, the files of one JVM are one, a folder of folders has one in each. What cannot
@@ -67,7 +68,7 @@ fn in_folder(folder: &Path) -> Vec<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let entries = entries.filter(|path| !file_name(path).starts_with('.'));
     let (mut folders, files): (Vec<PathBuf>, Vec<PathBuf>) = entries.partition(|path| path.is_dir());
-    if fathom_watch::status::is_folder(folder) {
+    if watched::is_folder(folder) {
         folders.retain(|path| fathom_store::is_recording(path));
     } else if !files.is_empty() || folders.is_empty() {
         return whole();

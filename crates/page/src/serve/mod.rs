@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 
 use connections::Limits;
 pub use routes::answer;
@@ -80,17 +79,32 @@ impl Server {
     pub fn serve_until_interrupted(self, shelf: Arc<Shelf>) -> io::Result<()> {
         self.serve(shelf, async {
             tokio::select! {
-                () = asked_by(SignalKind::interrupt()) => {}
-                () = asked_by(SignalKind::terminate()) => {}
+                () = interrupted() => {}
+                () = terminated() => {}
             }
         })
     }
 }
 
-async fn asked_by(kind: SignalKind) {
-    match signal(kind) {
+// A signal that cannot be listened for ends the program as it always does.
+
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    match signal(SignalKind::terminate()) {
         Ok(mut signal) => drop(signal.recv().await),
-        // One that cannot be listened for ends the program as it always does.
         Err(_) => std::future::pending().await,
     }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
 }

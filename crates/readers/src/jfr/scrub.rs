@@ -7,8 +7,7 @@
 //! can be in it.
 
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use fathom_evidence::mask;
@@ -57,8 +56,11 @@ fn write(path: &Path, changes: &[Change]) -> io::Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let file: File = OpenOptions::new().write(true).open(path)?;
-    changes.iter().try_for_each(|change| file.write_all_at(&change.bytes, change.offset as u64))
+    let mut file: File = OpenOptions::new().write(true).open(path)?;
+    changes.iter().try_for_each(|change| {
+        file.seek(SeekFrom::Start(change.offset as u64))?;
+        file.write_all(&change.bytes)
+    })
 }
 
 /// What is known of a chunk, and what is to be changed in it.

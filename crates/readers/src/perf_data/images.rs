@@ -1,9 +1,8 @@
 //! Finds the files that were mapped, if they are still those. Knows no evidence.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use fathom_symbols::elf::{Image, ReadAt};
@@ -24,7 +23,9 @@ impl ReadAt for OnDisk {
         let length = self.0.metadata().ok()?.len();
         (offset.checked_add(size_bytes as u64)? <= length).then_some(())?;
         let mut bytes = vec![0; size_bytes];
-        self.0.read_exact_at(&mut bytes, offset).ok()?;
+        let mut file = &self.0;
+        file.seek(SeekFrom::Start(offset)).ok()?;
+        file.read_exact(&mut bytes).ok()?;
         Some(bytes.into())
     }
 }
@@ -44,9 +45,7 @@ fn same_image(path: &Path, mapped: &Mapped, build_id: Option<&[u8]>) -> Option<I
     let is_same = match (&mapped.file, build_id) {
         (Known::BuildId(id), _) => is_same_id(id, image.build_id()),
         (_, Some(id)) => is_same_id(id, image.build_id()),
-        (Known::Inode { major, minor, inode }, None) => {
-            (libc::major(of.dev()), libc::minor(of.dev()), of.ino()) == (*major, *minor, *inode)
-        }
+        (Known::Inode { major, minor, inode }, None) => is_inode(&of, (*major, *minor, *inode)),
         (Known::Nothing, None) => false,
     };
     is_same.then_some(())?;
@@ -57,6 +56,19 @@ fn same_image(path: &Path, mapped: &Mapped, build_id: Option<&[u8]>) -> Option<I
         let _ = debug.map(|file| image.add_debug_file(&OnDisk(file)));
     }
     Some(image)
+}
+
+#[cfg(target_os = "linux")]
+fn is_inode(of: &Metadata, (major, minor, inode): (u32, u32, u64)) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    (libc::major(of.dev()), libc::minor(of.dev()), of.ino()) == (major, minor, inode)
+}
+
+/// perf records on Linux only.
+#[cfg(not(target_os = "linux"))]
+fn is_inode(_: &Metadata, _: (u32, u32, u64)) -> bool {
+    false
 }
 
 /// Ids are padded with zeros.

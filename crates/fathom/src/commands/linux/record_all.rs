@@ -36,7 +36,8 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let jvms = args.choice.all()?;
     let folder = args.output.as_deref();
     if let Some(folder) = folder {
-        crate::owner::make_folders(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        crate::system::owner::make_folders(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     let stop = fathom_labs::stop_on_signals().context("cannot listen for Ctrl-C")?;
     let progress = Progress::start();

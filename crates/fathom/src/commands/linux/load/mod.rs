@@ -28,9 +28,9 @@ use self::source::Source;
 use self::summary::{Asked, Summary, requests_csv};
 use super::Answer;
 use crate::output::is_a_folders_name;
-use crate::owner::Place;
 use crate::progress::Progress;
 use crate::quantities;
+use crate::system::owner::Place;
 use crate::terminal::Terminal;
 
 /// Send production's requests to a test server at the times when they arrived, and measure what that server does
@@ -119,7 +119,8 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     progress.says("reading requests");
     let (requests, due, notes) = planned(args)?;
     let fakes = started(args, &program)?;
-    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("load-{}", terminal.now_for_name())));
+    let folder =
+        args.output.clone().unwrap_or_else(|| PathBuf::from(format!("load-{}", super::now_for_name(terminal))));
     let place = Place::make(&folder)?;
     place.enter()?;
     let length_s = due.last().map_or(0, |last| last.due_ns / 1_000_000_000);

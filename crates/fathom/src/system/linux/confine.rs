@@ -21,6 +21,8 @@ use rustix::process::{Resource, Rlimit, geteuid, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
 
+use crate::system::Needs;
+
 /// What the rules know of: rights that later kernels added are left as they are.
 const KNOWN: ABI = ABI::V4;
 
@@ -72,16 +74,7 @@ const NEVER: &[libc::c_long] = &[
     libc::SYS_connect,
 ];
 
-/// What a command may still do.
-#[derive(Debug, Default)]
-pub(crate) struct Needs {
-    /// Files and folders that it reads.
-    pub(crate) reads: Vec<PathBuf>,
-    /// Folders in which it writes.
-    pub(crate) writes: Vec<PathBuf>,
-}
-
-/// Gives up everything else, if this is root.
+/// Gives up everything else than these, if this is root.
 pub(crate) fn confine(needs: &Needs) -> Result<()> {
     if !geteuid().is_root() {
         return Ok(());

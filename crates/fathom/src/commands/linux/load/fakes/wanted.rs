@@ -21,7 +21,7 @@ const BODY_MAX_BYTES: u64 = 1_000_000;
 
 /// A fake as the engine reads it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(in crate::commands::load) struct Fake {
+pub(in crate::commands::linux::load) struct Fake {
     pub(super) listen: String,
     /// Where requests go; empty: the engine answers them as HTTP with `body`.
     pub(super) upstream: String,
@@ -67,7 +67,7 @@ struct Row {
 }
 
 /// Reads a file of fakes or a recording.
-pub(in crate::commands::load) fn read(path: &Path) -> Result<Vec<Fake>> {
+pub(in crate::commands::linux::load) fn read(path: &Path) -> Result<Vec<Fake>> {
     let name = || path.display().to_string();
     let fakes = match fathom_store::is_recording(path) {
         true => of_recording(&finish::open(path)?),

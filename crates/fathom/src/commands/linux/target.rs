@@ -18,7 +18,7 @@ const STARTS: Duration = Duration::from_millis(500);
 #[derive(Debug, clap::Args)]
 pub(crate) struct Choice {
     /// The JVM with this process id
-    #[arg(long, value_name = "PID", conflicts_with = "pattern", value_parser = quantities::pid, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PID", conflicts_with = "pattern", value_parser = pid, allow_negative_numbers = true)]
     pid: Option<u32>,
 
     /// The JVM whose main class or arguments match (fathom ps lists them)
@@ -107,5 +107,27 @@ pub(crate) fn program_name(target: &Target) -> String {
     match comm.trim() {
         "" => "process".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+/// A number that the system gives to processes.
+pub(super) fn pid(text: &str) -> Result<u32, String> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|pid| *pid > 0)
+        .ok_or("a process id is a number: fathom ps lists the JVMs".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes() {
+        assert_eq!(pid("4242"), Ok(4242));
+        for text in ["", "0", "-1", "x", "4294967296"] {
+            assert!(pid(text).unwrap_err().contains("fathom ps"), "{text}");
+        }
     }
 }

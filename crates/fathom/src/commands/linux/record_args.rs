@@ -29,7 +29,7 @@ pub(crate) struct Args {
     pub(super) output: Option<PathBuf>,
 
     /// The folder's largest size at any time: 200M, 2G. What is recorded ends at half of it, as tables are made of that at the end
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantities::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = bytes)]
     pub(super) max_size: u64,
 
     #[command(flatten)]
@@ -109,3 +109,38 @@ quarters; --jfr always starts it in any case), and a profiler while none is idle
 be taken from outside (--agent always loads it in any case). A JVM that does not answer is asked
 until the end.
 fathom doctor tells beforehand. A recording is readable by its owner only.";
+
+/// `200M`, `2G`, `500K`; a K is 1,024 bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: &[(&str, f64)] =
+        &[("K", 1024.0), ("M", 1_048_576.0), ("G", 1_073_741_824.0), ("T", 1_099_511_627_776.0)];
+    let bytes = scaled(text.trim_end_matches(['B', 'b', 'i']), UNITS).ok_or("a size is written like 200M or 2G")?;
+    match (1.0..1e18).contains(&bytes) {
+        true => Ok(bytes as u64),
+        false => Err("a size is between one byte and a million terabytes".to_owned()),
+    }
+}
+
+/// A positive number with one of `units` behind it.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let (unit, factor) =
+        units.iter().find(|(unit, _)| text.to_ascii_lowercase().ends_with(&unit.to_ascii_lowercase()))?;
+    let number: f64 = text.get(..text.len() - unit.len())?.trim().parse().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, size) in [("1K", 1 << 10), ("200M", 200 << 20), ("2GiB", 2 << 30), ("0.5g", 1 << 29)] {
+            assert_eq!(bytes(text), Ok(size), "{text}");
+        }
+        for text in ["", "G", "12", "-1G", "1e40T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, fstatvfs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
@@ -28,7 +28,7 @@ static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A folder that is removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     folder: TempDir,
     /// Held for as long as the folder is wanted.
     _lock: File,
@@ -36,7 +36,7 @@ pub(super) struct Folder {
 
 impl Folder {
     /// One inside of another one, or for itself.
-    pub(super) fn within(outer: Option<&Path>) -> io::Result<Folder> {
+    pub(crate) fn within(outer: Option<&Path>) -> io::Result<Folder> {
         static AT_FIRST: Once = Once::new();
         AT_FIRST.call_once(|| {
             remove_left_behind(&std::env::temp_dir());
@@ -50,7 +50,7 @@ impl Folder {
         Ok(Folder { folder, _lock: lock })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
@@ -94,6 +94,12 @@ fn remove_if_left_behind(path: &Path) -> io::Result<()> {
         fs::remove_dir_all(path)?;
     }
     Ok(())
+}
+
+/// What is free on the disk that a file is on.
+pub(crate) fn free_bytes(file: &File) -> io::Result<u64> {
+    let disk = fstatvfs(file)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub(crate) use super::record_args::Args;
 use crate::exit::complain;
 use crate::finish;
 use crate::output::is_a_folders_name;
-use crate::owner::Place;
 use crate::progress::Progress;
+use crate::system::owner::Place;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
@@ -83,7 +83,7 @@ pub(super) fn default_name(target: &Target, terminal: &Terminal) -> String {
     let program = super::target::program_name(target);
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let program: String = program.chars().take(40).map(plain).collect();
-    let time = terminal.now_for_name();
+    let time = super::now_for_name(terminal);
     format!("{}-{}-{time}.{}", program.trim_start_matches(['.', '-']), target.pid, fathom_store::EXTENSION)
 }
 

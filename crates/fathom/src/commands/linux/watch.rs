@@ -7,7 +7,6 @@ use fathom_watch::config::Config;
 use fathom_watch::{control, signals};
 
 use super::Answer;
-use crate::quantities;
 
 /// The configuration that is read where none is named, if there is one.
 const USUAL_FILE: &str = "/etc/fathom/watch.toml";
@@ -46,7 +45,7 @@ It logs to standard output, one JSON object per line.";
 #[derive(Debug, clap::Args)]
 pub(crate) struct TriggerArgs {
     /// The JVM with this process id; all that are watched without it
-    #[arg(long, value_name = "PID", value_parser = quantities::pid, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PID", value_parser = super::target::pid, allow_negative_numbers = true)]
     pid: Option<u32>,
 
     /// The folder of the service
