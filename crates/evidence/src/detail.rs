@@ -331,7 +331,7 @@ details! {
         unsent_for: String,
         /// For how long the client had no room for more of the answer, as its window told, in ns; known to a few ms.
         window_full_ns: i64,
-        /// How far its length may be off, in ns, where it is from looks at the connection now and then; absent where each byte was seen. Neither who answered it nor when it was read is known then.
+        /// How far its length may be off, in ns, where it is from looks at the connection now and then; absent where each byte was seen, 0 where each was seen in a capture of packets. Neither who answered it nor when it was read is known then.
         uncertain_ns: i64,
     }
     /// Of `call`.

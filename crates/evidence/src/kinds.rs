@@ -425,9 +425,9 @@ words! {
         CONNECTS_FAILED_COUNT = "connects_failed_count";
         /// Connections that ended after something had been asked over them, without any answer ever, since the recording began (instances as for `segments_resent_count`).
         CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";
-        /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second.
+        /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second. In a capture of packets also datagrams (`udp 8125`), each tenth of a second.
         DATA_ARRIVALS_COUNT = "data_arrivals_count";
-        /// How often a thread of the process sent something (instances as for `data_arrivals_count`); each second.
+        /// How often a thread of the process sent something, or in a capture of packets a segment left (instances as for `data_arrivals_count`); each second.
         DATA_SENDS_COUNT = "data_sends_count";
         /// Bytes that the process has read (instances as for `data_arrivals_count`); each second.
         RECEIVED_BYTES = "received_bytes";

@@ -7,9 +7,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use fathom_evidence::Recording;
 use fathom_evidence::detail::{Request, from_text};
 use fathom_evidence::kinds::{counter, loss, span, unsent};
-use fathom_evidence::Recording;
 use fathom_readers::{LoadError, LoadOptions, load_file};
 
 fn testdata(name: &str) -> Vec<u8> {

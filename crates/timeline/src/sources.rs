@@ -277,8 +277,8 @@ fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
     of_jvm().or_else(|| range_beside_messages(recording)).or_else(|| recording.time_range_ns())
 }
 
-/// Sources that are logs, which may cover days, or single looks whose time is mostly that of a file.
-const LOGS: [&str; 4] = ["gc_log", "gc_log_read_along", APP_LOG, "jcmd_output"];
+/// Sources that are logs or captures of packets, which may cover days, or single looks whose time is mostly that of a file.
+const LOGS: [&str; 5] = ["gc_log", "gc_log_read_along", APP_LOG, "jcmd_output", "pcap"];
 
 /// The source of messages of the application.
 const APP_LOG: &str = "app_log";

@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 
 use crate::intervals::Intervals;
 use crate::sources::Sources;
-use crate::traffic::users::AT_SOCKETS;
+use crate::traffic::users;
 
 /// Shorter ones nobody feels.
 const LEAST_NS: i64 = 20_000_000;
@@ -85,7 +85,7 @@ impl Events {
 
 fn is_sign(sources: &Sources<'_>, span: &Span) -> bool {
     let (kind, source) = (sources.recording.text(span.kind), sources.recording.text(span.source));
-    !NO_SIGN.contains(&kind) && (kind != span::REQUEST || source == AT_SOCKETS)
+    !NO_SIGN.contains(&kind) && (kind != span::REQUEST || users::measures(source))
 }
 
 #[cfg(test)]

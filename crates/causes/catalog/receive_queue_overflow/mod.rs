@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use fathom_evidence::StrId;
 use fathom_evidence::detail::PacketDrop;
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Intervals, Series, ThreadState};
@@ -153,17 +154,43 @@ fn knows_waits(comparison: &Comparison<'_>) -> bool {
 /// How many datagrams came around the bursts beyond what is usual in as much time.
 fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64> {
     let baseline = comparison.baseline_looked_at()?;
-    let series: Vec<Series> =
-        ARRIVALS.iter().map(|name| comparison.sources().counter(counter::NETWORK_COUNT, name)).collect();
+    let series = arrivals(&comparison.slow, comparison);
     let usual = |period: &Period<'_>| -> f64 {
-        ARRIVALS.iter().map(|name| period.rise(&period.sources.counter(counter::NETWORK_COUNT, name))).sum::<f64>()
-            / period.seconds()
+        0.0 + arrivals(period, comparison).iter().map(|series| period.rise(series)).sum::<f64>() / period.seconds()
     };
     let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
     let around = Intervals::union(around.collect());
     let came: f64 =
         around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
     Some(came - usual(&baseline) * around.total_ns() as f64 / 1e9)
+}
+
+/// Datagrams that came, as far as that is known of a period: those that were captured at the ports that lost some, else those of the
+/// whole network namespace.
+fn arrivals(period: &Period<'_>, comparison: &Comparison<'_>) -> Vec<Series> {
+    let ports = losing_ports(comparison);
+    let is_captured = |name: StrId| {
+        let port = period.sources.recording.text(name).strip_prefix("udp ").and_then(|port| port.parse::<u32>().ok());
+        port.is_some_and(|port| ports.contains(&port))
+    };
+    let captured = period.sources.counters(counter::DATA_ARRIVALS_COUNT);
+    let captured: Vec<Series> =
+        captured.into_iter().filter(|((name, _), _)| is_captured(*name)).map(|(_, series)| series).collect();
+    match captured.is_empty() {
+        true => ARRIVALS.iter().map(|name| period.sources.counter(counter::NETWORK_COUNT, name)).collect(),
+        false => captured,
+    }
+}
+
+/// The ports at which datagrams were lost: by single losses, or by sockets (`udp 8125 #4711`) whose count rose.
+fn losing_ports(comparison: &Comparison<'_>) -> HashSet<u32> {
+    let recording = comparison.recording();
+    let of_socket = |name: StrId| recording.text(name).split(' ').nth(1)?.parse::<u32>().ok();
+    let counted = comparison.sources().counters(counter::SOCKET_DROPS_COUNT);
+    let lost = counted.into_iter().filter(|(_, series)| comparison.slow.rise(series) >= 1.0);
+    let by_sockets = lost.filter_map(|((name, _), _)| of_socket(name));
+    let drops = comparison.slow.spans(span::PACKET_DROP);
+    by_sockets.chain(drops.filter_map(|drop| comparison.slow.detail::<PacketDrop>(&drop).port)).collect()
 }
 
 /// ` at port 8125`, when it is known.

@@ -31,7 +31,7 @@ const WORDS: Words = Words {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    if !unsent::was_measured(comparison) {
+    if !unsent::was_measured(comparison) && !unsent::was_captured(comparison) {
         return of_the_namespace(comparison);
     }
     let finding = unsent::finding(comparison, Hold::Retransmission, &WORDS);

@@ -96,6 +96,11 @@ pub fn was_measured(comparison: &Comparison<'_>) -> bool {
     comparison.has_source(SOURCE) && (is_followed || is_whole || !comparison.sources().traffic.calls().is_empty())
 }
 
+/// Whether packets were captured: what these show was so, and what the capture's filter left out nobody knows.
+pub fn was_captured(comparison: &Comparison<'_>) -> bool {
+    comparison.has_source("pcap")
+}
+
 /// How one reason is told.
 #[derive(Debug)]
 pub struct Words {
@@ -109,13 +114,10 @@ pub struct Words {
 
 /// The finding about what stood in the kernel for one reason.
 pub fn finding(comparison: &Comparison<'_>, hold: Hold, words: &Words) -> Finding {
-    if !was_measured(comparison) {
-        return Finding::needs_kernel("when answers left the machine was not recorded");
-    }
     let slow = Sent::of(&comparison.slow, hold);
     let all = slow.total();
     if all.count == 0.0 {
-        return Finding::absent(words.absent);
+        return none(comparison, words);
     }
     let before = comparison.baseline.as_ref().map(|baseline| (Sent::of(baseline, hold).total(), baseline.seconds()));
     let seconds = comparison.slow.seconds();
@@ -128,6 +130,14 @@ pub fn finding(comparison: &Comparison<'_>, hold: Hold, words: &Words) -> Findin
         .with(comparison.evidence(length, lengths, "ns", "spans").of(&kinds))
         .claiming(comparison, |state| state == ThreadState::Unsent(hold))
         .and_questions(comparison, hold, &slow)
+}
+
+fn none(comparison: &Comparison<'_>, words: &Words) -> Finding {
+    match (was_measured(comparison), was_captured(comparison)) {
+        (true, _) => Finding::absent(words.absent),
+        (_, true) => Finding::needs_kernel("the captured packets show none, and what was not captured is not known"),
+        _ => Finding::needs_kernel("when answers left the machine was not recorded"),
+    }
 }
 
 fn says(comparison: &Comparison<'_>, sent: &Sent, why: &str) -> String {

@@ -54,7 +54,11 @@ const LIVE_COUNTERS: &[&str] = &[
     "socket_",
     "network_",
     "segments_",
+    "data_",
 ];
+
+/// Beginnings of the names of counters that a capture of packets has.
+const CAPTURED_COUNTERS: &[&str] = &["segments_", "data_"];
 
 /// Spans that only a collector's log has.
 const ONLY_LOGGED: &[&str] = &[span::COMPILER_DISABLED];
@@ -96,7 +100,7 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
         assert!(
-            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests"),
+            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests" | "pcap"),
             "there is no recorder `{source}`"
         );
         Recorder { world, source, out: Recording::default(), gc_id: 0 }
@@ -109,6 +113,11 @@ impl<'a> Recorder<'a> {
     /// Whether it measures requests at their sockets.
     fn is_at_sockets(&self) -> bool {
         self.source == "requests"
+    }
+
+    /// Whether it is a capture of packets.
+    fn is_capture(&self) -> bool {
+        self.source == "pcap"
     }
 
     fn is_live(&self) -> bool {
@@ -137,7 +146,8 @@ impl<'a> Recorder<'a> {
             let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key) && is_own(key));
             facts.for_each(|(about, key, value)| self.out.add_fact(about, key, value, source));
         }
-        if source == "latency" || source == "probes" || self.is_live() || self.is_at_sockets() || jvm.release == 0 {
+        if ["latency", "probes", "pcap"].contains(&source) || self.is_live() || self.is_at_sockets() || jvm.release == 0
+        {
             return;
         }
         let release = jvm.release;
@@ -184,10 +194,15 @@ impl<'a> Recorder<'a> {
             Event::Request { duration_ns } if self.is_at_sockets() => {
                 self.out.add_span(at_ns, *duration_ns, 0, span::REQUEST, ":8080", "{\"port\":8080}", self.source);
             }
-            Event::Span { kind, duration_ns, extra } if self.is_at_sockets() && AT_SOCKETS.contains(&kind.as_str()) => {
+            Event::Span { kind, duration_ns, extra }
+                if (self.is_at_sockets() || self.is_capture()) && AT_SOCKETS.contains(&kind.as_str()) =>
+            {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }
-            _ if self.is_at_sockets() => {}
+            Event::Counter { name, instance, tids, value } if self.is_capture() && is_captured(name) => {
+                self.counter(at_ns, name, instance, tids, value.at(after_ns));
+            }
+            _ if self.is_at_sockets() || self.is_capture() => {}
             Event::Collection(collection) if self.source == "probes" => self.bare_pause(collection, at_ns),
             _ if self.source == "probes" => {}
             Event::Span { kind, duration_ns, extra } if self.is_live() && LIVE.contains(&kind.as_str()) => {
@@ -395,6 +410,10 @@ fn is_live_fact(key: &str) -> bool {
 
 fn is_live_counter(name: &str) -> bool {
     LIVE_COUNTERS.iter().any(|beginning| name.starts_with(beginning)) && name != counter::THREAD_ALLOCATED_BYTES
+}
+
+fn is_captured(name: &str) -> bool {
+    CAPTURED_COUNTERS.iter().any(|beginning| name.starts_with(beginning))
 }
 
 fn collector(family: &str, scope: &str) -> &'static str {

@@ -8,6 +8,7 @@ use fathom_evidence::{Recording, StrId};
 
 use super::peers::is_loopback;
 use super::unsent::Unsent;
+use super::users;
 use crate::intervals::Intervals;
 
 /// One call, or several like it.
@@ -44,9 +45,10 @@ impl Calls {
     /// Those that were measured. A program that listens on a port calls itself there: such a call is a request seen from outside.
     pub(crate) fn of(recording: &Recording, listens_on: &HashSet<u32>) -> Calls {
         let Some(kind) = recording.strings.find(span::CALL) else { return Calls::default() };
+        let source = users::measured_by(recording, span::CALL);
         let mut calls = Calls::default();
         let mut waiting: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-        for row in recording.spans.rows().filter(|span| span.kind == kind) {
+        for row in recording.spans.rows().filter(|span| span.kind == kind && Some(span.source) == source) {
             let detail: detail::Call = from_text(recording.text(row.detail));
             let is_own =
                 is_loopback(recording.text(row.name)) && detail.port.is_some_and(|port| listens_on.contains(&port));

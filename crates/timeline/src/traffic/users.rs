@@ -19,6 +19,23 @@ use crate::threads::is_application;
 /// The source of requests that were measured at their sockets.
 pub(crate) const AT_SOCKETS: &str = "requests";
 
+/// The sources that measure requests and calls where these come in and go out, the one that knows more of each first: a capture of
+/// packets has the same ports.
+const MEASURED_BY: [&str; 2] = [AT_SOCKETS, "pcap"];
+
+/// Whether a source measures requests, and does not wait for them.
+pub(crate) fn measures(source: &str) -> bool {
+    MEASURED_BY.contains(&source)
+}
+
+/// Who measured the requests, or the calls, of a recording.
+pub(crate) fn measured_by(recording: &Recording, kind: &str) -> Option<StrId> {
+    let kind = recording.strings.find(kind)?;
+    let mut known = MEASURED_BY.iter().filter_map(|source| recording.strings.find(source));
+    let rows = || recording.spans.kind.iter().zip(&recording.spans.source);
+    known.find(|source| rows().any(|(of, by)| (of, by) == (&kind, source)))
+}
+
 /// A port leads only if it has this part of all requests.
 const MIN_SHARE_OF_REQUESTS: f64 = 0.1;
 
@@ -114,7 +131,7 @@ pub(crate) struct AtSockets {
 impl AtSockets {
     /// Those of a recording.
     pub(crate) fn of(recording: &Recording) -> AtSockets {
-        let [kind, source] = [span::REQUEST, AT_SOCKETS].map(|word| recording.strings.find(word));
+        let (kind, source) = (recording.strings.find(span::REQUEST), measured_by(recording, span::REQUEST));
         let mut by_port: BTreeMap<StrId, Vec<Request>> = BTreeMap::new();
         let mut answers: BTreeMap<StrId, Answers> = BTreeMap::new();
         let mut overlapping: BTreeMap<StrId, (f64, i64)> = BTreeMap::new();
@@ -292,12 +309,12 @@ pub(crate) fn quantile(values: &mut [(i64, f64)], q: f64) -> Option<f64> {
 /// Whether the chosen rows of requests were measured at sockets.
 pub(crate) fn are_measured(recording: &Recording, rows: &[u32]) -> bool {
     let source = rows.first().map(|row| recording.text(recording.spans.source[*row as usize]));
-    source == Some(AT_SOCKETS)
+    source.is_some_and(measures)
 }
 
 /// How good a source of spans of a kind is, before how much time it covers: who waits knows best how long.
 pub(crate) fn rank_of_source(recording: &Recording, kind: StrId, source: StrId) -> bool {
-    recording.text(kind) == span::REQUEST && recording.text(source) != AT_SOCKETS
+    recording.text(kind) == span::REQUEST && !measures(recording.text(source))
 }
 
 #[cfg(test)]
@@ -322,6 +339,15 @@ mod tests {
         let [service, ..] = &found.ports[..] else { panic!("no port") };
         assert_eq!((found.requests.len(), service.count, service.overlapping), (60, 600.0, 60.0));
         assert_eq!(found.ports[0].lost_ns, 9.0 * 10.0 * (90e6 - 6e6));
+    }
+
+    #[test]
+    fn a_capture_counts_where_nobody_was_at_the_sockets() {
+        let mut recording = Recording::default();
+        (0..30).for_each(|at| recording.add_span(at, 5, 0, span::REQUEST, ":8080", r#"{"uncertain_ns":0}"#, "pcap"));
+        assert_eq!(AtSockets::of(&recording).requests.len(), 30);
+        recording.add_span(7, 5, 1, span::REQUEST, ":8080", "", AT_SOCKETS);
+        assert_eq!(AtSockets::of(&recording).requests.len(), 1, "one request is one request");
     }
 
     #[test]
