@@ -22,5 +22,11 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
+def busy_s() -> float:
+    """CPU time of the whole machine so far that was not idle; what was stolen from it counts, as it was not there to use."""
+    user, nice, system, _idle, _iowait, *others = (int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    return (user + nice + system + sum(others)) / TICKS_PER_SECOND
+
+
 def resident_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES

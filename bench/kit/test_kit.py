@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kit import cuts, fetch, figures, places, table
 from kit.measure import Result, Run, failure_of
-from kit.process import TICKS_PER_SECOND, cpu_s
+from kit.process import TICKS_PER_SECOND, busy_s, cpu_s
 from kit.rounded import is_rounded
 from kit.tools import Tool
 
@@ -124,11 +124,12 @@ class Places(unittest.TestCase):
 
 class Processes(unittest.TestCase):
     def test_cpu_time_is_that_of_the_process(self):
-        before, counted_from = cpu_s(os.getpid()), time.process_time()
+        before, machine_before, counted_from = cpu_s(os.getpid()), busy_s(), time.process_time()
         while time.process_time() < counted_from + 0.2:
             pass
         used = cpu_s(os.getpid()) - before
         self.assertAlmostEqual(used, time.process_time() - counted_from, delta=3 / TICKS_PER_SECOND)
+        self.assertGreater(busy_s() - machine_before, used - 3 / TICKS_PER_SECOND)
 
 
 class Rounded(unittest.TestCase):
