@@ -16,7 +16,9 @@ const MOST: f64 = 0.5;
 /// The most general cause of time of this kind; none for time that has no name.
 pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
     let id = match state {
-        ThreadState::Stopped(Stop::Collection(of)) | ThreadState::Collector(of) => of_collection(of)?,
+        ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | ThreadState::Collector(of) => {
+            of_collection(of)?
+        }
         ThreadState::Stopped(Stop::TimeToSafepoint) => "long_time_to_safepoint",
         ThreadState::Stopped(Stop::Process) => "process_stopped_by_signal",
         ThreadState::Stopped(Stop::Machine) => "machine_stood_still",
@@ -28,11 +30,10 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
         ThreadState::Unsent(Hold::Acknowledgement) => "delayed_acknowledgement",
         ThreadState::Unsent(Hold::Retransmission) => "retransmissions",
         ThreadState::Unsent(_) => "slow_consumer",
-        // An operation may be a collection, of which only the stop is known; what a collector waits for is none of its own causes.
-        ThreadState::Stopped(Stop::Operation | Stop::WaitingCollector(_))
-        | ThreadState::Vm
-        | ThreadState::Idle
-        | ThreadState::Unknown => return None,
+        // An operation may be a collection, of which only the stop is known.
+        ThreadState::Stopped(Stop::Operation) | ThreadState::Vm | ThreadState::Idle | ThreadState::Unknown => {
+            return None;
+        }
     };
     crate::cause(id)
 }
