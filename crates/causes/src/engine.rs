@@ -226,7 +226,8 @@ impl Part {
     fn new(analysis: &Analysis<'_>, time: &Intervals) -> Part {
         let is_all = *time == analysis.slowdown.time;
         let comparison = if is_all { Comparison::new(analysis) } else { Comparison::only(analysis, time) };
-        let mut findings: Vec<Found> = catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
+        let mut findings: Vec<(&'static Cause, Finding)> =
+            catalog().iter().map(|cause| (*cause, (cause.decide)(&comparison))).collect();
         let mut seen = Vec::new();
         for (cause, finding) in &mut findings {
             seen.extend(gaps::without_requests(&comparison, finding));
@@ -238,10 +239,11 @@ impl Part {
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
         let (mut given, mut left) = hand_out(&comparison, &findings);
         if let Some((general, states)) = remainder::of(&comparison, &left) {
-            let mut own = findings.iter_mut().zip(&given).filter(|((cause, _), _)| cause.id == general.id);
-            let verdict = |found: &Found, given: &Given| judge(&comparison, found, given, lost_ns).verdict;
-            if let Some((found, _)) = own.find(|(found, given)| verdict(found, given) == Verdict::RuledOut) {
-                remainder::answer(&comparison, &mut found.1, &states);
+            let of_family = findings.iter().zip(&given).filter(|((cause, _), _)| cause.family == general.family);
+            let verdicts = of_family.map(|(found, given)| judge(&comparison, found, given, lost_ns).verdict);
+            if verdicts.into_iter().all(|verdict| verdict == Verdict::RuledOut) {
+                let own = findings.iter_mut().filter(|(cause, _)| cause.id == general.id);
+                own.for_each(|(_, finding)| remainder::answer(&comparison, finding, &states));
                 (given, left) = hand_out(&comparison, &findings);
             }
         }
@@ -253,12 +255,10 @@ impl Part {
     }
 }
 
-type Found = (&'static Cause, Finding);
-
 type Judgement = (&'static Cause, Finding, Given, Outcome);
 
 /// Hands the lost time out to the findings; also gives what no cause claims.
-fn hand_out(comparison: &Comparison<'_>, findings: &[Found]) -> (Vec<Given>, Left) {
+fn hand_out(comparison: &Comparison<'_>, findings: &[(&'static Cause, Finding)]) -> (Vec<Given>, Left) {
     let claims = |finding: &Finding| finding.support < Support::Absent;
     let claimants = findings.iter().map(|(cause, finding)| Claimant {
         cause,
@@ -322,7 +322,12 @@ impl Outcome {
     }
 }
 
-fn judge(comparison: &Comparison<'_>, (cause, finding): &Found, given: &Given, lost_ns: f64) -> Outcome {
+fn judge(
+    comparison: &Comparison<'_>,
+    (cause, finding): &(&'static Cause, Finding),
+    given: &Given,
+    lost_ns: f64,
+) -> Outcome {
     let taken_ns = given.total_ns();
     let share = if lost_ns > 0.0 { (taken_ns / lost_ns).min(1.0) } else { 0.0 };
     let reach = if lost_ns > 0.0 { given.reach_ns / lost_ns } else { 0.0 };

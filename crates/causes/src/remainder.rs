@@ -1,5 +1,5 @@
-//! The general answer of a family: where most of the lost time has a name and nobody was given it, somebody took it all the same. The
-//! family's most general cause is then not excluded, and says what is left.
+//! The general answer of a family: where most of the lost time has a name and every special cause of it is excluded, somebody took it
+//! all the same. The family's most general cause then says what is left.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn of_wait(wait: Wait) -> Option<&'static str> {
 }
 
 /// What is left of the lost time, where that is most of the largest named part of it: the general cause, and which kinds of time it
-/// answers for if it would be excluded otherwise.
+/// answers for if each cause of its family is excluded.
 pub(crate) fn of(comparison: &Comparison<'_>, left: &Left) -> Option<(&'static Cause, Vec<ThreadState>)> {
     if !comparison.is_slow() {
         return None;
