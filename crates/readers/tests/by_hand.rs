@@ -196,8 +196,9 @@ fn messages_of_all_libraries() {
         for end in ends.iter().chain(&["exception: java.net.SocketTimeoutException"]) {
             assert!(kinds.iter().any(|kind| kind.ends_with(end)), "{name}: no {end} in {kinds:?}");
         }
-        // Those that Drain3 finds with its settings, and an exception.
-        assert_eq!(kinds.len(), 6, "{name}: {kinds:?}");
+        // Those that Drain3 finds with its settings, and an exception. A log that is cut has no end of the shop.
+        let expected = 5 + usize::from(text.contains("Shop is closed"));
+        assert_eq!(kinds.len(), expected, "{name}: {kinds:?}");
     }
 }
 

@@ -372,7 +372,7 @@ fn pauses_among_other_lines() {
         + "95.200: [Rescan (parallel) , 0.6000000 secs]95.800: [weak refs processing, 0.0001000 secs][1 CMS-remark: 200000K(393216K)] 205000K(511232K), 0.9100000 secs] [Times: user=1.00 sys=0.00, real=0.91 secs] \n"
         + &of_jdk_8(110);
     let failure_without_its_end = of_jdk_8(10)
-        + "20.000: [GC 20.000: [ParNew (promotion failed): 118016K->118016K(118016K), 0.6800000 secs]20.680: [CMS"
+        + "20.000: [GC 20.000: [ParNew (promotion failed): 118016K->118016K(118016K), 0.6800000 secs]20.680: [CMS\n"
         + &of_jdk_8(30);
     for (name, log, expected_ms) in [
         ("classes first", classes_first, vec![700]),
