@@ -5,8 +5,8 @@ use fathom_timeline::{Stop, ThreadState, Wait};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, are_noticed, heap_occupancy_after,
-    is_ordinary, of_unknown_kind, ordinary_share, sizes, stalls_evidence, stops,
+    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, heap_occupancy_after, is_ordinary,
+    of_unknown_kind, ordinary_share, sizes, stalls_evidence,
 };
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -139,11 +139,8 @@ fn lengthened(eras: &Eras<'_>) -> f64 {
     growth(eras.both(mean)) / growth(eras.both(rate)).max(f64::MIN_POSITIVE)
 }
 
-/// Whether it costs next to nothing, but for stops that nobody notices.
 fn is_cheap(comparison: &Comparison<'_>) -> bool {
-    let are_noticed = are_noticed(comparison, stops(comparison, is_ordinary).iter().map(|(_, length)| *length));
-    let counts = |state| is_ours(state) && (are_noticed || !matches!(state, ThreadState::Stopped(_)));
-    comparison.excess_threads(counts) < CHEAP
+    comparison.excess_threads(is_ours) < CHEAP
 }
 
 /// Whether code is thrown away all the time. What runs interpreted meanwhile allocates what compiled
