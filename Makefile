@@ -37,7 +37,7 @@ lint: ## the checks that build nothing, and clippy
 docs: ## the code's documentation, warnings denied
 	.ci/test docs
 
-fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 5)
+fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 4)
 	.ci/test fuzz
 
 miri: ## unsafe code that needs no kernel, under Miri; needs a nightly toolchain
