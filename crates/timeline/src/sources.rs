@@ -14,6 +14,7 @@ use crate::grid::{BUCKET_NS, Grid, NEAR_BUCKETS};
 use crate::intervals::Intervals;
 use crate::threads::{is_application, role_of};
 use crate::traffic::Traffic;
+use crate::traffic::users::CAPTURE;
 
 /// A counter over time, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -278,7 +279,7 @@ fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
 }
 
 /// Sources that are logs or captures of packets, which may cover days, or single looks whose time is mostly that of a file.
-const LOGS: [&str; 5] = ["gc_log", "gc_log_read_along", APP_LOG, "jcmd_output", "pcap"];
+const LOGS: [&str; 5] = ["gc_log", "gc_log_read_along", APP_LOG, "jcmd_output", CAPTURE];
 
 /// The source of messages of the application.
 const APP_LOG: &str = "app_log";

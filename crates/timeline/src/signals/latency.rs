@@ -47,8 +47,8 @@ pub(crate) fn without_jumps(requests: &Requests, slow: &mut [bool]) {
     }
 }
 
-/// The highest value of a latency in some seconds. The signal has each as the middle one of those around it, which is none that
-/// anybody measured.
+/// The highest value of a latency in some seconds. The signal has each as the middle one of those around it, which is not
+/// what was measured.
 pub(crate) fn highest(account: &Account, kind: SignalKind, seconds: Range<usize>) -> Option<f64> {
     let requests = account.requests.as_ref()?;
     let values = match kind {

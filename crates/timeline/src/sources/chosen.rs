@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::kinds::span;
-use fathom_evidence::tables::Span;
+use fathom_evidence::tables::{Counter, Span};
 use fathom_evidence::{Recording, StrId};
 
 use crate::intervals::Intervals;
@@ -18,7 +18,7 @@ const STAND_INS: [(&str, f64); 3] = [("jvm_probes", 0.8), ("hsperfdata", 0.6), (
 
 /// Which of two sources of a kind of spans is taken: the one that knows better, else one that has any in the accounted time,
 /// else the one that covers more time, else the one that stands in for no other: of one event each it has the better one.
-type Rank = (bool, bool, i64, bool, StrId);
+type Rank = (u8, bool, i64, bool, StrId);
 
 /// By how much the clocks of two sources differ at most: a span this near to the time that a source tells of may be one that it
 /// has told, in ns.
@@ -114,26 +114,37 @@ fn is_elsewhere(span: &Span, told: &Intervals) -> bool {
     !told.touches(from_ns, to_ns) && (!is_near || span.duration_ns > CLOCKS_DIFFER_NS)
 }
 
-/// How many rows there are in the accounted time, how many in all, and whose they are.
-type RankOfCounter = (usize, usize, StrId);
+/// Whether there are rows in the accounted time, whether they are of no capture of packets, how many there are in that time, how
+/// many in all, and whose they are. A capture has a row each tenth of a second, but its filter may have left packets out, and it
+/// may have ports of other processes.
+type RankOfCounter = (bool, bool, usize, usize, StrId);
 
 /// Rows of each counter with a number, of the source that has most of them in the accounted time. Those of another one are not
-/// put beside them: what two sources count need not have begun at the same number.
+/// put beside them: what two sources count need not have begun at the same number. Datagrams are apart: only captures count them,
+/// under names that others use for connections.
 pub(super) fn counters(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> HashMap<StrId, Vec<u32>> {
-    let mut by_source: HashMap<(StrId, StrId), (usize, Vec<u32>)> = HashMap::new();
+    let capture = recording.strings.find(users::CAPTURE);
+    let is_of_datagrams =
+        |row: &Counter| Some(row.source) == capture && recording.text(row.instance).starts_with("udp ");
+    let mut by_source: HashMap<((StrId, bool), StrId), (usize, Vec<u32>)> = HashMap::new();
     for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
-        let (accounted, rows) = by_source.entry((row.name, row.source)).or_default();
+        let (accounted, rows) = by_source.entry(((row.name, is_of_datagrams(&row)), row.source)).or_default();
         *accounted += usize::from((from_ns..=to_ns).contains(&row.time_ns));
         rows.push(index as u32);
     }
-    let mut chosen: HashMap<StrId, (RankOfCounter, Vec<u32>)> = HashMap::new();
-    for ((name, source), (accounted, rows)) in by_source {
-        let rank = (accounted, rows.len(), source);
-        if chosen.get(&name).is_none_or(|(best, _)| rank > *best) {
-            chosen.insert(name, (rank, rows));
+    let mut chosen: HashMap<(StrId, bool), (RankOfCounter, Vec<u32>)> = HashMap::new();
+    for ((counter, source), (accounted, rows)) in by_source {
+        let rank = (accounted > 0, Some(source) != capture, accounted, rows.len(), source);
+        if chosen.get(&counter).is_none_or(|(best, _)| rank > *best) {
+            chosen.insert(counter, (rank, rows));
         }
     }
-    chosen.into_iter().map(|(name, (_, rows))| (name, rows)).collect()
+    let mut by_name: HashMap<StrId, Vec<u32>> = HashMap::new();
+    for ((name, _), (_, rows)) in chosen {
+        by_name.entry(name).or_default().extend(rows);
+    }
+    by_name.values_mut().for_each(|rows| rows.sort_unstable());
+    by_name
 }
 
 #[cfg(test)]
@@ -204,5 +215,33 @@ mod tests {
         let recording = recording(&[("gc_log", -7_200, 20, 2), ("jfr", 0, 60, 2)]);
         let rows = counters(&recording, (0, 60 * S)).into_values().next().unwrap();
         assert!(rows.iter().all(|row| recording.text(recording.counters.source[*row as usize]) == "jfr"));
+    }
+
+    #[test]
+    fn a_capture_counts_what_sockets_do_not() {
+        let mut recording = Recording::default();
+        for at in 0..600 {
+            for port in [":8080", ":9090", "udp 8125"] {
+                recording.add_counter(at * S / 10, counter::DATA_ARRIVALS_COUNT, port, at as f64, users::CAPTURE);
+            }
+            recording.add_span(at * S / 10, 5, 0, span::REQUEST, ":8080", "", users::CAPTURE);
+        }
+        let counted = |recording: &Recording| {
+            let rows = counters(recording, (0, 60 * S)).into_values().next().unwrap();
+            [":8080", ":9090", "udp 8125"].map(|port| {
+                let of_port = |row: &&u32| recording.text(recording.counters.instance[**row as usize]) == port;
+                rows.iter().filter(of_port).count()
+            })
+        };
+        let requests = |recording: &Recording| spans(recording, (0, 60 * S)).into_values().next().unwrap().len();
+        assert_eq!((counted(&recording), requests(&recording)), ([600; 3], 600));
+        for at in 10..50 {
+            recording.add_counter(at * S, counter::DATA_ARRIVALS_COUNT, ":8080", at as f64, users::AT_SOCKETS);
+            recording.add_span(at * S, 5, 0, span::REQUEST, ":8080", "", users::AT_SOCKETS);
+        }
+        assert_eq!((counted(&recording), requests(&recording)), ([40, 0, 600], 40));
+        // Sockets that were measured at another time say nothing of this one.
+        let rows = counters(&recording, (51 * S, 60 * S)).into_values().next().unwrap();
+        assert_eq!(rows.len(), 3 * 600);
     }
 }

@@ -19,9 +19,12 @@ use crate::threads::is_application;
 /// The source of requests that were measured at their sockets.
 pub(crate) const AT_SOCKETS: &str = "requests";
 
+/// The source of what was read from a capture of packets.
+pub(crate) const CAPTURE: &str = "pcap";
+
 /// The sources that measure requests and calls where these come in and go out, the one that knows more of each first: a capture of
 /// packets has the same ports.
-const MEASURED_BY: [&str; 2] = [AT_SOCKETS, "pcap"];
+const MEASURED_BY: [&str; 2] = [AT_SOCKETS, CAPTURE];
 
 /// Whether a source measures requests, and does not wait for them.
 pub(crate) fn measures(source: &str) -> bool {
@@ -312,9 +315,13 @@ pub(crate) fn are_measured(recording: &Recording, rows: &[u32]) -> bool {
     source.is_some_and(measures)
 }
 
-/// How good a source of spans of a kind is, before how much time it covers: who waits knows best how long.
-pub(crate) fn rank_of_source(recording: &Recording, kind: StrId, source: StrId) -> bool {
-    recording.text(kind) == span::REQUEST && !measures(recording.text(source))
+/// How good a source of spans of a kind is, before how much time it covers: who waits knows best how long, and a capture least.
+pub(crate) fn rank_of_source(recording: &Recording, kind: StrId, source: StrId) -> u8 {
+    match recording.text(source) {
+        CAPTURE => 0,
+        source if recording.text(kind) == span::REQUEST && !measures(source) => 2,
+        _ => 1,
+    }
 }
 
 #[cfg(test)]
@@ -342,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_counts_where_nobody_was_at_the_sockets() {
+    fn a_capture_counts_where_sockets_were_not_measured() {
         let mut recording = Recording::default();
         (0..30).for_each(|at| recording.add_span(at, 5, 0, span::REQUEST, ":8080", r#"{"uncertain_ns":0}"#, "pcap"));
         assert_eq!(AtSockets::of(&recording).requests.len(), 30);
