@@ -107,6 +107,26 @@ fn a_burst_of_datagrams_is_seen() {
     }
 }
 
+/// A new file, as `tcpdump -C` and `-G` begin them, may begin within a step.
+#[test]
+fn files_one_after_the_other_count_each_packet_once() {
+    let frames = frames(&testdata("loopback.pcap.gz"));
+    let is_later = |at: &usize| (frames[*at].0, frames[*at].1) > (frames[*at - 1].0, frames[*at - 1].1);
+    for part in 1..8 {
+        let at = (frames.len() * part / 8..frames.len()).find(is_later).unwrap();
+        let mut recording = load(&classic(&frames[..at], 1, false, false)).unwrap();
+        recording.absorb(load(&classic(&frames[at..], 1, false, false)).unwrap());
+        let of_port = |row: &fathom_evidence::tables::Counter| {
+            recording.text(row.name) == counter::DATA_ARRIVALS_COUNT && recording.text(row.instance) == "udp 8125"
+        };
+        let mut rows: Vec<(i64, f64)> =
+            recording.counters.rows().filter(of_port).map(|row| (row.time_ns, row.value)).collect();
+        rows.sort_by_key(|row| row.0);
+        let came: f64 = rows.windows(2).map(|two| (two[1].1 - two[0].1).max(0.0)).sum();
+        assert_eq!(came, 1_520.0, "{part}");
+    }
+}
+
 /// Seconds, the rest in ns, and the bytes.
 type Frame = (u32, u32, Vec<u8>);
 
@@ -216,7 +236,7 @@ fn segment(from: (u8, u16), to: (u8, u16), (seq, ack, flags): (u32, u32, u8), le
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn what_is_missing_is_a_loss() {
     const SYN: u8 = 2;
     const ACK: u8 = 16;
     let at = |number: u32, bytes: Vec<u8>| -> Frame { (1_795_000_000, number * 1_000, bytes) };

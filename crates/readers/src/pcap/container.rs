@@ -53,7 +53,7 @@ impl Classic {
         let mut header = Bytes::new(head.get(4..HEADER_BYTES)?, endian);
         let version = (header.u16()?, header.u16()?);
         header.take(12)?;
-        // The upper half tells of checksums at the ends of packets.
+        // The upper half is about checksums at the ends of packets.
         let link = header.u32()? as u16;
         (version == (2, 4)).then_some(Classic { endian, fraction_ns, link })
     }

@@ -85,16 +85,11 @@ impl Steps {
         step
     }
 
-    /// When the step that is under way ends.
-    pub(super) fn end_ns(&self) -> i64 {
-        self.from_ns.saturating_add(STEP_NS)
-    }
-
     /// The step that is under way.
     pub(super) fn rest(&mut self) -> Option<((i64, i64), Vec<Step>)> {
         let counts = &mut self.counts;
         let step: Vec<Step> = self.touched.drain(..).map(|at| (at, std::mem::take(&mut counts[at]))).collect();
-        (!step.is_empty()).then_some(((self.from_ns, self.end_ns()), step))
+        (!step.is_empty()).then_some(((self.from_ns, self.from_ns.saturating_add(STEP_NS)), step))
     }
 }
 

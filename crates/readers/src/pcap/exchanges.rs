@@ -11,7 +11,7 @@ use crate::pcap::stream::{Seen, Stream};
 const PAUSE_NS: i64 = 100_000_000;
 /// What is followed by nothing for so long has ended, in ns.
 const IDLE_NS: i64 = 500_000_000;
-/// What is not answered is told from this length on, in ns.
+/// A request without an answer is a row from this length on, in ns.
 const UNANSWERED_NS: i64 = 1_000_000_000;
 /// What leaves no later than this after what was sent before it was not held up, in ns.
 const AT_ONCE_NS: i64 = 1_000_000;
@@ -58,7 +58,7 @@ pub(super) struct Found {
     pub(super) is_missed: bool,
     /// A side has reset the connection.
     pub(super) is_reset: bool,
-    /// Nobody answered the attempt to connect, or it was refused.
+    /// The attempt to connect was refused, or not answered.
     pub(super) is_refused: bool,
     /// It ended after something had been asked, without any answer ever.
     pub(super) is_closed_unanswered: bool,
@@ -84,7 +84,7 @@ struct UnderWay {
     asked: Sent,
     answered: Sent,
     is_overlapping: bool,
-    /// It paused: nobody knows how many it is.
+    /// It paused and may be several requests.
     has_paused: bool,
     given_up_ns: Option<i64>,
     /// For how long each side had no room, who asks first.
@@ -352,8 +352,8 @@ impl UnderWay {
     /// One that came in pieces may be several, or need no answer.
     fn unanswered(&self, now_ns: i64, is_overlapping: bool) -> Option<Exchange> {
         let end_ns = self.given_up_ns.unwrap_or(now_ns);
-        let is_told = !self.has_paused && end_ns.saturating_sub(self.began_ns) >= UNANSWERED_NS;
-        is_told.then_some(Exchange {
+        let is_long = !self.has_paused && end_ns.saturating_sub(self.began_ns) >= UNANSWERED_NS;
+        is_long.then_some(Exchange {
             began_ns: self.began_ns,
             end_ns,
             answered_ns: None,
@@ -435,7 +435,7 @@ mod tests {
                 "0 > 20, 5 < 100, 6 > full, 205 < again, 206 > room",
                 vec![(0, 205, 100, false, Some((200, Hold::Window)))],
             ),
-            // It was waited for all that time, and then something came that nobody had asked for.
+            // It was waited for all that time, and then something came that was not asked for.
             ("0 > 20, 5 < 100, 6 > full, 900 > room, 905 < 10, 1500 < 10", vec![(0, 905, 110, false, None)]),
             ("0 > 20, 999 > fin", vec![]),
             ("0 > 20, 2000 > fin, 2500 < fin", vec![(0, 2_000, 0, false, None)]),

@@ -56,7 +56,7 @@ pub(super) struct Role {
     pub(super) is_own: bool,
 }
 
-/// Why a connection is nobody's.
+/// Why a connection cannot be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     /// Neither end is the host's.

@@ -58,6 +58,8 @@ pub(super) struct Rows {
     steps: Steps,
     kinds: Vec<Kind>,
     kept: Vec<Kept>,
+    /// When the first packet came, and the last.
+    seen_ns: Option<(i64, i64)>,
     /// Of so many that end one is kept.
     one_in: u64,
     ended: u64,
@@ -66,6 +68,8 @@ pub(super) struct Rows {
 impl Rows {
     /// Time goes on: steps that are over become rows.
     pub(super) fn now(&mut self, now_ns: i64) {
+        let (first_ns, last_ns) = self.seen_ns.unwrap_or((now_ns, now_ns));
+        self.seen_ns = Some((first_ns, last_ns.max(now_ns)));
         let step = self.steps.over(now_ns);
         self.step(step);
     }
@@ -140,7 +144,10 @@ impl Rows {
     }
 
     fn step(&mut self, step: Option<((i64, i64), Vec<Step>)>) {
-        let Some((time, steps)) = step else { return };
+        let Some(((from_ns, to_ns), steps)) = step else { return };
+        let Some((first_ns, last_ns)) = self.seen_ns else { return };
+        // No row is outside of the capture: the next file may begin within the same step, and counts from zero.
+        let time = (from_ns.max(first_ns), to_ns.min(last_ns.saturating_add(1)));
         for (endpoint, counts) in steps {
             self.rise(endpoint, time, |what| counts[what as usize]);
         }
@@ -163,7 +170,7 @@ impl Rows {
         let rest = self.steps.rest();
         self.step(rest);
         // Up to the end nothing more happened.
-        let end_ns = self.steps.end_ns();
+        let end_ns = self.seen_ns.map_or(0, |(_, last_ns)| last_ns.saturating_add(1));
         for endpoint in 0..self.kinds.len() {
             self.rise(endpoint, (end_ns, end_ns.saturating_add(1)), |_| 0.0);
         }
@@ -201,7 +208,7 @@ fn request(kept: &Kept) -> Request {
         unsent_ns,
         unsent_for,
         window_full_ns: (exchange.window_full_ns > 0).then_some(exchange.window_full_ns),
-        // Each byte was seen, and nobody who read it.
+        // Each byte was seen. Who read it is not known.
         uncertain_ns: Some(0),
         ..Request::default()
     }
