@@ -213,13 +213,14 @@ fn memory(sample: &Sample, line_bytes: u64) -> usize {
     })
 }
 
-/// What is kept must not depend on it, so that ten GB take as little.
+/// What is kept must not depend on it, so that ten GB take as little. Zeros behind the last
+/// chunk of a Flight Recorder file are no rows either.
 #[test]
 fn a_line_of_any_length_takes_no_memory() {
     const MIB: u64 = 1 << 20;
     const MAY_GROW: usize = 4 << 20;
     check(|sample| {
-        if !sample.is_text() {
+        if !sample.is_text() && sample.reader.name() != "jfr" {
             return Ok(());
         }
         let (short, long) = (memory(sample, 8 * MIB), memory(sample, 64 * MIB));
@@ -280,7 +281,7 @@ fn a_comma_is_a_point() {
     });
 }
 
-/// Dates as other countries write them are understood, or it is told that they were not.
+/// Dates as other countries write them are understood, or a loss says that they were not.
 #[test]
 fn dates_of_other_countries() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

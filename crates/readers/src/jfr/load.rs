@@ -35,8 +35,8 @@ pub(super) fn load(file: &Input, path: &Path, for_verdicts: bool) -> Result<Reco
         chunks.into_par_iter().map(|chunk| Opened::new(chunk, file, &known, for_verdicts)).collect();
     let settings = opened.iter().find_map(|opened| Profiler::of(&opened.chunk, opened.layout.as_ref()?));
     let shares = shares(&opened).into_par_iter().enumerate();
-    // The first share is what the rows of the others are put behind.
-    let bytes = |number: usize, share: &[Opened<'_>]| if number == 0 { file.len() } else { bytes_of(share) };
+    // The first share is what the rows of the others are put behind. What is no chunk gives no rows.
+    let bytes = |number: usize, share: &[Opened<'_>]| if number == 0 { bytes_of(&opened) } else { bytes_of(share) };
     let run = |(number, share)| Run::of(file, share, bytes(number, share), settings.as_ref());
     let runs: Vec<Run> = shares.map(run).collect();
     let mut all = runs.into_iter().reduce(Run::followed_by).unwrap_or_default();

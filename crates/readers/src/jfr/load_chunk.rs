@@ -187,6 +187,8 @@ impl<'p, 'a> Loader<'p, 'a> {
             let handler = handlers.number(record.type_id).map(|number| &handlers.all()[number]);
             found += usize::from(handler.is_some_and(|handler| handler.sample.is_some()));
         }
+        // Behind damage nothing more of the chunk is read.
+        let left = left.saturating_sub(chunk.data.len() - at);
         samples.reserve((left.div_ceil(at) * found * 2).min(left / SMALLEST_SAMPLE_BYTES));
     }
 
