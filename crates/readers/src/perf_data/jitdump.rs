@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use linux_perf_event_reader::Endianness;
 
@@ -29,7 +30,7 @@ const CODES_MAX: usize = 4_000_000;
 /// No piece of code is as large, in bytes: what would reach farther is damage.
 const CODE_MAX_BYTES: u64 = 1 << 30;
 
-/// Pieces of code that are looked at for one address: those that begin before it and may reach it.
+/// Places that are looked at for one address, from the nearest before it on, and pieces of code at each of them, from the last on.
 const LOOKED_AT: usize = 64;
 
 /// A piece of code from some time on.
@@ -39,7 +40,8 @@ struct Code {
     number: usize,
     loaded_ns: u64,
     size: u64,
-    name: String,
+    /// Code that was moved has the name of the code that it was.
+    name: Arc<str>,
 }
 
 /// The code of one process.
@@ -91,36 +93,38 @@ impl JitDump {
         body.take(16)?;
         let (address, size, _number) = (body.u64()?, body.u64()?, body.u64()?);
         let name = name(&String::from_utf8_lossy(body.text()?));
-        self.put(address, time_ns, size, name);
+        self.put(address, time_ns, size, name.into());
         Some(())
     }
 
     fn moved(&mut self, body: &mut Bytes<'_>, time_ns: u64) -> Option<()> {
         body.take(16)?;
         let (from, to, size) = (body.u64()?, body.u64()?, body.u64()?);
-        let name = self.codes.get(&from)?.last()?.name.clone();
+        let name = Arc::clone(&self.codes.get(&from)?.last()?.name);
         self.put(to, time_ns, size, name);
         Some(())
     }
 
-    fn put(&mut self, address: u64, loaded_ns: u64, size: u64, name: String) {
+    fn put(&mut self, address: u64, loaded_ns: u64, size: u64, name: Arc<str>) {
         if size > 0 && size <= CODE_MAX_BYTES {
             self.count += 1;
             let number = self.count;
-            self.codes.entry(address).or_default().push(Code { number, loaded_ns, size, name });
+            let codes = self.codes.entry(address).or_default();
+            let loaded_ns = codes.last().map_or(loaded_ns, |before| loaded_ns.max(before.loaded_ns));
+            codes.push(Code { number, loaded_ns, size, name });
         }
     }
 
     /// The code that was at an address at a time, and its number: of what was put there one after the other the last that was there
     /// already, or the last of all where times do not compare.
     pub(super) fn resolve(&self, address: u64, time_ns: Option<u64>) -> Option<(usize, &str)> {
-        let time_ns = time_ns.filter(|_| self.has_times);
-        let is_there = |code: &&Code| time_ns.is_none_or(|time_ns| code.loaded_ns <= time_ns);
+        let time_ns = time_ns.filter(|_| self.has_times).unwrap_or(u64::MAX);
         let before = self.codes.range(..=address).rev().take(LOOKED_AT);
-        let holding = before.flat_map(|(start, codes)| {
-            codes.iter().filter(|code| is_there(code)).filter(move |code| address - start < code.size)
+        let holding = before.filter_map(|(start, codes)| {
+            let there = codes.partition_point(|code| code.loaded_ns <= time_ns);
+            codes[..there].iter().rev().take(LOOKED_AT).find(|code| address - *start < code.size)
         });
-        holding.max_by_key(|code| code.number).map(|code| (code.number, code.name.as_str()))
+        holding.max_by_key(|code| code.number).map(|code| (code.number, &*code.name))
     }
 }
 
