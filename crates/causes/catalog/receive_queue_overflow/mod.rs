@@ -154,32 +154,43 @@ fn knows_waits(comparison: &Comparison<'_>) -> bool {
 /// How many datagrams came around the bursts beyond what is usual in as much time.
 fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64> {
     let baseline = comparison.baseline_looked_at()?;
-    let series = arrivals(&comparison.slow, comparison);
-    let usual = |period: &Period<'_>| -> f64 {
-        0.0 + arrivals(period, comparison).iter().map(|series| period.rise(series)).sum::<f64>() / period.seconds()
-    };
+    let [series, before] = arrivals([&comparison.slow, &baseline], bursts, &losing_ports(comparison));
+    // A capture may have begun later than the recording.
+    let counted = Period::new(baseline.sources, covered(&baseline.time, &before));
+    let usual = before.iter().map(|series| counted.rise(series)).sum::<f64>() / counted.seconds();
     let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
     let around = Intervals::union(around.collect());
     let came: f64 =
         around.iter().flat_map(|(from, to)| series.iter().map(move |series| series.rise_within(from, to))).sum();
-    Some(came - usual(&baseline) * around.total_ns() as f64 / 1e9)
+    Some(came - usual * around.total_ns() as f64 / 1e9)
 }
 
-/// Datagrams that came, as far as that is known of a period: those that were captured at the ports that lost some, else those of the
-/// whole network namespace.
-fn arrivals(period: &Period<'_>, comparison: &Comparison<'_>) -> Vec<Series> {
-    let ports = losing_ports(comparison);
+/// Datagrams that came in two periods: those that were captured at the ports that lost some, if the capture has the bursts and some of
+/// the other period; else those of the whole network namespace.
+fn arrivals(periods: [&Period<'_>; 2], bursts: &Intervals, ports: &HashSet<u32>) -> [Vec<Series>; 2] {
+    let captured = periods.map(|period| captured(period, ports));
+    let has_bursts = covered(bursts, &captured[0]).total_ns() == bursts.total_ns();
+    match has_bursts && !covered(&periods[1].time, &captured[1]).is_empty() {
+        true => captured,
+        false => periods
+            .map(|period| ARRIVALS.iter().map(|name| period.sources.counter(counter::NETWORK_COUNT, name)).collect()),
+    }
+}
+
+fn captured(period: &Period<'_>, ports: &HashSet<u32>) -> Vec<Series> {
     let is_captured = |name: StrId| {
         let port = period.sources.recording.text(name).strip_prefix("udp ").and_then(|port| port.parse::<u32>().ok());
         port.is_some_and(|port| ports.contains(&port))
     };
-    let captured = period.sources.counters(counter::DATA_ARRIVALS_COUNT);
-    let captured: Vec<Series> =
-        captured.into_iter().filter(|((name, _), _)| is_captured(*name)).map(|(_, series)| series).collect();
-    match captured.is_empty() {
-        true => ARRIVALS.iter().map(|name| period.sources.counter(counter::NETWORK_COUNT, name)).collect(),
-        false => captured,
-    }
+    let counters = period.sources.counters(counter::DATA_ARRIVALS_COUNT).into_iter();
+    counters.filter(|((name, _), _)| is_captured(*name)).map(|(_, series)| series).collect()
+}
+
+/// The part of a time between the first and the last row of some counters.
+fn covered(time: &Intervals, series: &[Series]) -> Intervals {
+    let ends = series.iter().filter_map(|series| Some((series.0.first()?.0, series.0.last()?.0)));
+    let extent = ends.reduce(|(from, to), (first, last)| (from.min(first), to.max(last)));
+    extent.map_or_else(Intervals::default, |(from, to)| time.clip(from, to))
 }
 
 /// The ports at which datagrams were lost: by single losses, or by sockets (`udp 8125 #4711`) whose count rose.
@@ -189,14 +200,18 @@ fn losing_ports(comparison: &Comparison<'_>) -> HashSet<u32> {
     let counted = comparison.sources().counters(counter::SOCKET_DROPS_COUNT);
     let lost = counted.into_iter().filter(|(_, series)| comparison.slow.rise(series) >= 1.0);
     let by_sockets = lost.filter_map(|((name, _), _)| of_socket(name));
+    by_sockets.chain(ports_of_drops(comparison)).collect()
+}
+
+/// The port of each single loss, where it is known.
+fn ports_of_drops<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = u32> + 'c {
     let drops = comparison.slow.spans(span::PACKET_DROP);
-    by_sockets.chain(drops.filter_map(|drop| comparison.slow.detail::<PacketDrop>(&drop).port)).collect()
+    drops.filter_map(|drop| comparison.slow.detail::<PacketDrop>(&drop).port)
 }
 
 /// ` at port 8125`, when it is known.
 fn at_ports(comparison: &Comparison<'_>) -> String {
-    let drops = comparison.slow.spans(span::PACKET_DROP);
-    let mut ports: Vec<u32> = drops.filter_map(|drop| comparison.slow.detail::<PacketDrop>(&drop).port).collect();
+    let mut ports: Vec<u32> = ports_of_drops(comparison).collect();
     ports.sort_unstable();
     ports.dedup();
     match ports.as_slice() {
