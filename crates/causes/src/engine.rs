@@ -346,7 +346,7 @@ fn judge(
         true => look::of(comparison, finding, given),
         false => Look::default(),
     };
-    // Nobody is ruled out by what was not recorded.
+    // What was not recorded rules no cause out.
     let missing = (verdict == Verdict::RuledOut).then(|| coverage::missing(comparison, cause, finding)).flatten();
     let Some(mut missing) = missing else { return Outcome { verdict, share, says, missing: None, look } };
     let says = format!("{}: {says}", missing.says);

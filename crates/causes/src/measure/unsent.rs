@@ -92,11 +92,13 @@ impl Sent {
 /// Whether anybody saw what was sent: who looks at connections now and then sees requests, and not how they leave.
 pub fn was_measured(comparison: &Comparison<'_>) -> bool {
     let is_followed = comparison.recording().fact(subject::RECORDING, recorded::REQUESTS_FOLLOWED).is_some();
-    let is_whole = comparison.sources().traffic.ports().iter().any(|port| port.uncertain_ns == 0.0);
+    // Exact requests of a capture say nothing of what the recorder at the sockets saw.
+    let is_exact = comparison.sources().traffic.ports().iter().any(|port| port.uncertain_ns == 0.0);
+    let is_whole = is_exact && !was_captured(comparison);
     comparison.has_source(SOURCE) && (is_followed || is_whole || !comparison.sources().traffic.calls().is_empty())
 }
 
-/// Whether packets were captured: what these show was so, and what the capture's filter left out nobody knows.
+/// Whether packets were captured: what they show happened; what the filter of the capture left out is not known.
 pub fn was_captured(comparison: &Comparison<'_>) -> bool {
     comparison.has_source("pcap")
 }
