@@ -5,8 +5,10 @@ use fathom_evidence::kinds::span;
 use fathom_timeline::{Sources, quantile};
 use serde::Serialize;
 
-/// The source of requests that were measured at sockets; any other is a file that was given.
+/// The source of requests that were measured at sockets.
 const AT_SOCKETS: &str = "requests";
+/// That of a capture of packets.
+const CAPTURE: &str = "pcap";
 
 /// Quantiles of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,10 +48,17 @@ impl Latencies {
     }
 }
 
-/// A file says better than sockets how long users waited, and the timeline takes it first.
+/// Of whom the timeline takes requests: a file says better than sockets how long users waited, and a capture of packets comes last.
 fn source(recording: &Recording) -> String {
     let kind = recording.strings.find(span::REQUEST);
-    let rows = recording.spans.rows().filter(|row| Some(row.kind) == kind);
-    let mut of_files = rows.map(|row| recording.text(row.source)).filter(|source| *source != AT_SOCKETS);
-    of_files.next().unwrap_or("sockets").to_owned()
+    let sources = recording.spans.rows().filter(|row| Some(row.kind) == kind).map(|row| recording.text(row.source));
+    let rank = |source: &&str| match *source {
+        CAPTURE => 2,
+        AT_SOCKETS => 1,
+        _ => 0,
+    };
+    match sources.min_by_key(rank) {
+        Some(AT_SOCKETS) | None => "sockets".to_owned(),
+        Some(source) => source.to_owned(),
+    }
 }
