@@ -61,6 +61,7 @@ fn files_elsewhere_are_out_of_reach() {
         let output = fathom(place.path(), args);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
+    assert_eq!(fs::metadata(place.path().join("out/minutes")).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 fn is_root() -> bool {

@@ -1,6 +1,7 @@
 //! `fathom minutes`: recordings as rows of minutes and facts, for questions about many hosts.
 
-use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -61,8 +62,8 @@ struct OneRecording {
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let cannot = || format!("writing to {}", args.output.display());
-    // What is not there when the rights are given up cannot be written to.
-    fs::create_dir_all(&args.output).with_context(cannot)?;
+    // The sandbox can allow only what exists. The folder is for its owner only, like the folders in it.
+    DirBuilder::new().recursive(true).mode(0o700).create(&args.output).with_context(cannot)?;
     args.question.confine(Some(args.output.clone()))?;
     let services = args.question.for_verdicts().services(terminal)?;
     if args.host.is_some() && services.len() > 1 {
