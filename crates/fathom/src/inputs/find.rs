@@ -182,7 +182,7 @@ impl Found {
                 self.unpacked.push(unpacked);
                 add(self, &path);
             }
-            Err(error) => self.refused.push(format!("standard input: {error}")),
+            Err(error) => self.leave_out(format!("standard input: {error}")),
         }
     }
 
@@ -244,7 +244,7 @@ impl Found {
                 return;
             }
             Ok(false) => {}
-            Err(error) => return self.refused.push(format!("{}: {error}", path.display())),
+            Err(error) => return self.leave_out(format!("{}: {error}", path.display())),
         }
         let mut walk = Walk::new(path, None);
         self.add_all(path, &mut walk, FOLDERS_DEEP);
