@@ -67,7 +67,7 @@ type running struct {
 }
 
 func startFakes(wanted []Fake) (*running, error) {
-	// The proxy's own log would stand on the terminal.
+	// Fathom reads standard error only at the end: the proxy's own log would fill the pipe.
 	zerolog.SetGlobalLevel(zerolog.Disabled)
 	all := &running{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.New(os.Stderr))}
 	for index, fake := range wanted {

@@ -157,15 +157,15 @@ func (toxic *paceOf) Pipe(stub *toxics.ToxicStub) {
 			case link.requests:
 				link.shared.now()
 			default:
-				pace.wait(stub, link.shared, piece)
+				pace.wait(link.shared, piece)
 			}
 			stub.Output <- piece
 		}
 	}
 }
 
-// wait keeps the first piece of an answer until it is due.
-func (of *pace) wait(stub *toxics.ToxicStub, shared *asked, piece *stream.StreamChunk) {
+// wait keeps the first piece of an answer until it is due. An interrupt waits as well: Pipe has to see it and return.
+func (of *pace) wait(shared *asked, piece *stream.StreamChunk) {
 	at, isFirst := shared.taken()
 	if !isFirst {
 		return
@@ -175,9 +175,6 @@ func (of *pace) wait(stub *toxics.ToxicStub, shared *asked, piece *stream.Stream
 		of.answered(len(of.timesNs) > 0)
 		return
 	}
-	select {
-	case <-time.After(time.Until(due)):
-		of.kept(due)
-	case <-stub.Interrupt:
-	}
+	time.Sleep(time.Until(due))
+	of.kept(due)
 }

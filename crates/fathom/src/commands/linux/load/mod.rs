@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     mix: Option<PathBuf>,
 
-    /// Stand in for services that the server calls: as a file describes them (docs/load.md), or all that a recording has calls of
+    /// Stand in for services that the server calls: as a file describes them (docs/load.md), or each that a recording has calls of
     #[arg(long, value_name = "FILE|RECORDING")]
     fakes: Option<PathBuf>,
 

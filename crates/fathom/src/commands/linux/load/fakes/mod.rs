@@ -113,7 +113,7 @@ impl Did {
         };
         let took = match self.p50_ns.zip(self.p99_ns) {
             Some((p50, p99)) => format!(
-                ", after {} (p50) to {} (p99), p99 of what that was late {}",
+                ", after {} (p50) to {} (p99), late by {} (p99)",
                 judge::ms(p50),
                 judge::ms(p99),
                 judge::ms(late_p99_ns)

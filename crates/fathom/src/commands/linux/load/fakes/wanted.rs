@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finish;
 
-/// So many parts of a distribution are told to the engine: the slowest call of a thousand keeps its own time.
+/// The engine gets so many parts of a distribution: the slowest call of a thousand keeps its own time.
 const PARTS: usize = 1000;
 
 /// Longer answers than this of what was recorded are made this long.
@@ -84,18 +84,22 @@ fn of_file(text: &str, folder: &Path) -> Result<Vec<Fake>> {
     if file.fake.is_empty() {
         bail!("has no [[fake]]");
     }
-    let mut recordings = BTreeMap::new();
-    file.fake.into_iter().map(|row| of_row(row, folder, &mut recordings)).collect()
+    let mut read = BTreeMap::new();
+    file.fake.into_iter().map(|row| of_row(row, folder, &mut read)).collect()
 }
 
-fn of_row(row: Row, folder: &Path, recordings: &mut BTreeMap<PathBuf, Recording>) -> Result<Fake> {
+/// `read` has the calls of the recordings that fakes before this one named.
+fn of_row(row: Row, folder: &Path, read: &mut BTreeMap<PathBuf, ByPeer>) -> Result<Fake> {
     let times_ns = match (row.latency_ms, &row.recording, &row.peer) {
         (None, Some(recording), Some(peer)) => {
-            let path = folder.join(recording);
-            if let Entry::Vacant(place) = recordings.entry(path.clone()) {
-                place.insert(finish::open(&path).with_context(|| path.display().to_string())?);
-            }
-            calls_of(&recordings[&path], peer)?.times_ns()
+            let by_peer: &ByPeer = match read.entry(folder.join(recording)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let opened = finish::open(place.key()).with_context(|| place.key().display().to_string())?;
+                    place.insert(by_peer(&opened))
+                }
+            };
+            calls_of(by_peer, peer)?.times_ns()
         }
         (latency_ms, None, None) => around(latency_ms.unwrap_or(0.0), row.jitter_ms).with_context(|| {
             format!("{}: latency_ms and jitter_ms are at least 0, and jitter_ms at most latency_ms", row.listen)
@@ -140,11 +144,10 @@ fn of_recording(recording: &Recording) -> Result<Vec<Fake>> {
     Ok(by_port.into_iter().map(fake).collect())
 }
 
-fn calls_of(recording: &Recording, peer: &str) -> Result<Calls> {
-    let mut by_peer = by_peer(recording);
-    by_peer.remove(peer).with_context(|| match by_peer.is_empty() {
+fn calls_of<'a>(by_peer: &'a ByPeer, peer: &str) -> Result<&'a Calls> {
+    by_peer.get(peer).with_context(|| match by_peer.is_empty() {
         true => format!("no calls of {peer}, nor of another service"),
-        false => format!("no calls of {peer}, only of {}", by_peer.keys().copied().collect::<Vec<_>>().join(", ")),
+        false => format!("no calls of {peer}, only of {}", by_peer.keys().cloned().collect::<Vec<_>>().join(", ")),
     })
 }
 
@@ -176,9 +179,11 @@ impl Calls {
     }
 }
 
+type ByPeer = BTreeMap<String, Calls>;
+
 /// Calls that were answered and whose length is known, by the service.
-fn by_peer(recording: &Recording) -> BTreeMap<&str, Calls> {
-    let mut by_peer: BTreeMap<&str, Calls> = BTreeMap::new();
+fn by_peer(recording: &Recording) -> ByPeer {
+    let mut by_peer = ByPeer::new();
     for row in recording.spans.rows().filter(|row| recording.text(row.kind) == span::CALL) {
         let detail: detail::Call = detail::from_text(recording.text(row.detail));
         if detail.overlapping == Some(true) || detail.unanswered == Some(true) {
@@ -186,7 +191,8 @@ fn by_peer(recording: &Recording) -> BTreeMap<&str, Calls> {
         }
         let peer_ns = detail.peer_ns.unwrap_or(row.duration_ns).saturating_sub(detail.unsent_ns.unwrap_or(0)).max(0);
         let count = detail.stands_for.unwrap_or(1).max(1) as f64;
-        by_peer.entry(recording.text(row.name)).or_default().0.push((peer_ns, detail.bytes_in.unwrap_or(0), count));
+        let of_peer = by_peer.entry(recording.text(row.name).to_owned()).or_default();
+        of_peer.0.push((peer_ns, detail.bytes_in.unwrap_or(0), count));
     }
     by_peer
 }
@@ -259,6 +265,7 @@ mod tests {
             said(of_recording(&recording(&[("a:1", 1, ""), ("b:1", 1, "")]))).contains("a:1 and b:1 have one port")
         );
         assert!(said(of_recording(&recording(&[("/run/x.sock", 1, "")]))).contains("no port"));
-        assert!(format!("{:#}", calls_of(&recording(&[("a:1", 1, "")]), "b:1").unwrap_err()).contains("only of a:1"));
+        let of_a = by_peer(&recording(&[("a:1", 1, "")]));
+        assert!(format!("{:#}", calls_of(&of_a, "b:1").unwrap_err()).contains("only of a:1"));
     }
 }
