@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use fathom_page::model::{Alone, answer};
 use fathom_page::{About, Loaded, Query};
 
-/// A question takes no longer answer of a recording that has some ten rows, in bytes.
+/// No answer about a recording of some ten rows is longer, in bytes.
 const ANSWER_MAX: usize = 64 << 20;
 
 static PAGE: LazyLock<Loaded> = LazyLock::new(|| Loaded::new(fathom_fuzz::some_recording(), About::default()));

@@ -8,10 +8,7 @@
 
 #![no_main]
 
-use std::cell::RefCell;
 use std::fs;
-
-use tempfile::TempDir;
 
 const FILES: [&str; 12] = [
     "journal",
@@ -28,12 +25,8 @@ const FILES: [&str; 12] = [
     "manifest.json",
 ];
 
-thread_local! {
-    static FOLDER: RefCell<TempDir> = RefCell::new(TempDir::new_in("/dev/shm").expect("a folder in memory"));
-}
-
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    FOLDER.with_borrow(|folder| {
+    fathom_fuzz::in_folder(|folder| {
         let mut rest = bytes;
         let mut written = [false; FILES.len()];
         // Each file: its number, its length in three bytes, its content.
@@ -41,15 +34,15 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
             let (content, others) = behind.split_at(length.min(behind.len()));
             let number = usize::from(*number) % FILES.len();
-            fs::write(folder.path().join(FILES[number]), content).expect("the file can be written");
+            fs::write(folder.join(FILES[number]), content).expect("the file can be written");
             written[number] = true;
             rest = others;
         }
-        if let Ok(recording) = fathom_store::open(folder.path()) {
+        if let Ok(recording) = fathom_store::open(folder) {
             fathom_fuzz::follow(&recording);
         }
         for (name, _) in FILES.iter().zip(written).filter(|(_, is_written)| *is_written) {
-            let _ = fs::remove_file(folder.path().join(name));
+            let _ = fs::remove_file(folder.join(name));
         }
     });
 });

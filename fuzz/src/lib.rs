@@ -1,19 +1,26 @@
-//! What the targets share: a file in memory with the fuzzer's bytes, and what must hold of whatever was loaded.
+//! What the targets share: a file or a folder in memory with the fuzzer's bytes, and what must hold of whatever was loaded.
 
 use std::cell::RefCell;
 use std::io::{Seek, Write};
+use std::path::Path;
 use std::sync::Once;
 
 use fathom_evidence::kinds::{counter, event, frame, span};
 use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame, Recording, StackId};
 use fathom_readers::{LoadOptions, readers};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 static ALONE: Once = Once::new();
 
 thread_local! {
     static FILE: RefCell<NamedTempFile> = RefCell::new(NamedTempFile::new_in("/dev/shm").expect("a file in memory"));
+    static FOLDER: TempDir = TempDir::new_in("/dev/shm").expect("a folder in memory");
+}
+
+/// Reads files of several names, in a folder in memory that is the same for each input.
+pub fn in_folder(read: impl FnOnce(&Path)) {
+    FOLDER.with(|folder| read(folder.path()));
 }
 
 /// Loads `bytes` with the readers of `formats`, whether or not they recognise them, with a pattern for lines of latencies.
