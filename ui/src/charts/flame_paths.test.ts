@@ -1,24 +1,14 @@
 import { expect, test } from "vitest";
+import { indented } from "../../test/flame.ts";
 import type { FlameRows } from "../data/source.ts";
 import { pathsOf } from "./flame_paths.ts";
 
 /** Rows out of indented `kind:name`. */
 function rowsOf(...lines: string[]): FlameRows {
-  const words = lines.map((line) => line.trim().split(":"));
-  const nothing = new Float64Array(lines.length);
-  return {
-    depth: Int32Array.from(lines, (line) => (line.length - line.trimStart().length) / 2),
-    node: new Int32Array(lines.length),
-    name: words.map(([, name]) => name),
-    kind: words.map(([kind]) => kind),
-    module: lines.map(() => ""),
-    total: nothing,
-    self: nothing,
-    base: nothing,
-    unit: "ns",
-    samples: 0,
-    cut: 0,
-  };
+  return indented(lines, (line) => {
+    const [kind, name] = line.split(":");
+    return { kind, name };
+  });
 }
 
 const ONE = rowsOf(":all", "  java:lock", "    java:run", "  java:park", "    java:run", "      java:run");

@@ -1,16 +1,16 @@
 // One flame graph, with what is looked for in it; or, where it is zoomed to a frame that it does not have, a line that says so.
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import { matcher } from "../../base/search.ts";
 import { shorten } from "../../base/text.ts";
-import { type FlameLayout, search } from "../../charts/flame_layout.ts";
+import { type FlameLayout, type Matches, search } from "../../charts/flame_layout.ts";
 import { view } from "../../state/store.ts";
 import { Button, Note } from "../../widgets/controls.tsx";
 import { FlameCanvas, type Side } from "../../widgets/flame_canvas.tsx";
 
 export interface GraphProperties {
   flame: FlameLayout;
+  matches: Matches;
   /** Names the graph. */
   identity: string;
   /** The row that it is zoomed to: 0 for all, -1 for a frame that it does not have. */
@@ -20,17 +20,20 @@ export interface GraphProperties {
   onZoom: (row: number) => void;
 }
 
+/** The frames of a graph whose names have what is looked for. */
+export function matchesOf(flame: FlameLayout, typed: string): Matches {
+  return search(flame, typed === "" ? null : matcher(typed));
+}
+
 export function Graph(
   properties: GraphProperties & { isCompared?: boolean; side?: Side; isFollower?: boolean },
 ): JSX.Element {
   const { name, isCompared = false, ...drawn } = properties;
   const { flame, zoomed, onZoom, side } = drawn;
-  const typed = view.value.search;
-  const matches = useMemo(() => search(flame, typed === "" ? null : matcher(typed)), [flame, typed]);
   // What only the other graph of a pair has is here, as nothing.
   const isAbsent = zoomed < 0 || (zoomed > 0 && !(flame.rows.total[zoomed] > 0));
   if (isAbsent) return <Absent name={name} side={side} onShowAll={() => onZoom(0)} />;
-  return <FlameCanvas {...drawn} matches={matches} isSearching={typed !== ""} isCompared={isCompared} />;
+  return <FlameCanvas {...drawn} isSearching={view.value.search !== ""} isCompared={isCompared} />;
 }
 
 function Absent(properties: { name: string; side: Side | undefined; onShowAll: () => void }): JSX.Element {

@@ -3,24 +3,25 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { eventAmount, share } from "../../base/numbers.ts";
-import { matcher } from "../../base/search.ts";
 import { counted } from "../../base/text.ts";
-import { type FlameLayout, foldRecursion, layout, search } from "../../charts/flame_layout.ts";
+import { foldRecursion, layout, type Matches } from "../../charts/flame_layout.ts";
+import type { FlameRows } from "../../data/source.ts";
 import { isWithoutStacks } from "../../state/look.ts";
 import { canPair, event, isPair, opened, overview, update, view } from "../../state/store.ts";
 import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
 import { causeTitle } from "../verdicts/words.ts";
 import type { View } from "../view.ts";
-import { Graph, type GraphProperties } from "./graph.tsx";
+import { Graph, type GraphProperties, matchesOf } from "./graph.tsx";
 import { Pair } from "./pair.tsx";
 import { useFlame } from "./use_flame.ts";
 import { useZoom } from "./use_zoom.ts";
 
 function Flame(): JSX.Element {
   const { rows, error, waiting, answers, question, more } = useFlame();
-  const { folded, baseline, zoom } = view.value;
+  const { folded, baseline, zoom, search } = view.value;
   const flame = useMemo(() => (rows ? layout(folded ? foldRecursion(rows) : rows) : null), [rows, folded]);
+  const matches = useMemo(() => flame && matchesOf(flame, search), [flame, search]);
   const [zoomed, zoomTo] = useZoom(flame);
   const onZoom = (row: number): void => {
     zoomTo(row);
@@ -28,12 +29,13 @@ function Flame(): JSX.Element {
   };
   return (
     <div class="flame-view" aria-busy={waiting} data-answers={answers}>
-      <Toolbar flame={flame} />
+      <Toolbar rows={rows} matches={matches} />
       <WithoutStacks />
       {error && <Note>{error}</Note>}
-      {flame && flame.rows.total[0] > 0 && (
+      {flame && matches && flame.rows.total[0] > 0 && (
         <Graphs
           flame={flame}
+          matches={matches}
           identity={`${question}${folded}`}
           zoomed={zoomed}
           name={zoom?.name ?? ""}
@@ -67,11 +69,9 @@ function WithoutStacks(): JSX.Element | null {
   );
 }
 
-function Toolbar({ flame }: { flame: FlameLayout | null }): JSX.Element {
+function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches | null }): JSX.Element {
   const { inverted, folded, search: typed } = view.value;
-  const rows = flame?.rows;
-  const matches = useMemo(() => (flame && typed !== "" ? search(flame, matcher(typed)) : null), [flame, typed]);
-  const note = matches ? `${share(matches.share)} in ${counted(matches.count, "frame")}` : "";
+  const note = typed !== "" && matches ? `${share(matches.share)} in ${counted(matches.count, "frame")}` : "";
   return (
     <div class="toolbar">
       <Segmented

@@ -8,9 +8,9 @@ import { lengthOf } from "../../base/quantities.ts";
 import { counted } from "../../base/text.ts";
 import { keptOfBaseline, layout, ofBaseline } from "../../charts/flame_layout.ts";
 import type { FlameRows } from "../../data/source.ts";
-import { overview, picked, selection } from "../../state/store.ts";
+import { overview, picked, selection, view } from "../../state/store.ts";
 import { LayerLegend } from "../../widgets/layer_legend.tsx";
-import { Graph, type GraphProperties } from "./graph.tsx";
+import { Graph, type GraphProperties, matchesOf } from "./graph.tsx";
 
 export function Pair(properties: GraphProperties): JSX.Element {
   const { rows } = properties.flame;
@@ -45,10 +45,12 @@ function Quiet(properties: GraphProperties): JSX.Element {
   const kept = useMemo(() => keptOfBaseline(flame.rows), [flame]);
   // As high as the other one, so that both can be scrolled as far.
   const quiet = useMemo(() => ({ ...layout(ofBaseline(flame.rows, kept)), deepest: flame.deepest }), [flame, kept]);
+  const typed = view.value.search;
+  const matches = useMemo(() => matchesOf(quiet, typed), [quiet, typed]);
   const scaled = `scaled to ${duration(lengthOf(selection.value))}`;
   const side = { name: "quiet time", whole: told([muchOf(quiet.rows), scaled]) };
   const zoomedTo = { zoomed: kept.indexOf(zoomed), onZoom: (row: number) => onZoom(kept[row]) };
-  return <Graph {...properties} {...zoomedTo} flame={quiet} side={side} isFollower />;
+  return <Graph {...properties} {...zoomedTo} flame={quiet} matches={matches} side={side} isFollower />;
 }
 
 /** How much there is in a graph, of time also how many threads that is. */
@@ -61,7 +63,7 @@ function told(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false).join(", ");
 }
 
-/** Scrolls the other graph as far as the one that somebody scrolls. */
+/** Scrolls the other graph as far as the one that a user scrolls. */
 function useScrolledTogether(): (event: Event) => void {
   // Where a graph was scrolled to from here, until it says so itself.
   const moved = useRef(new WeakMap<Element, number>());

@@ -1,24 +1,14 @@
 import { expect, test } from "vitest";
+import { indented } from "../../../test/flame.ts";
 import type { FlameRows } from "../../data/source.ts";
 import { frameOf, rowOf } from "./zoomed.ts";
 
 /** Rows out of indented names, each with its node. */
 function rowsOf(...lines: string[]): FlameRows {
-  const words = lines.map((line) => line.trim().split(" "));
-  const nothing = new Float64Array(lines.length);
-  return {
-    depth: Int32Array.from(lines, (line) => (line.length - line.trimStart().length) / 2),
-    node: Int32Array.from(words, ([, node]) => Number(node)),
-    name: words.map(([name]) => name),
-    kind: lines.map(() => "compiled"),
-    module: lines.map(() => ""),
-    total: nothing,
-    self: nothing,
-    base: nothing,
-    unit: "ns",
-    samples: 0,
-    cut: 0,
-  };
+  return indented(lines, (line) => {
+    const [name, node] = line.split(" ");
+    return { name, node: Number(node) };
+  });
 }
 
 // As a server numbers nodes: from the root, 0, which also stands for what only another recording has.
