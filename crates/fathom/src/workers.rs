@@ -11,13 +11,13 @@ use std::thread;
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-/// Makes them, if it was not done before. Only after rights were given up: what threads have already, they keep.
+/// Makes them at its first call, which comes after rights were given up: threads keep the rights that they start with.
 pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let mut waiting = waiting();
         let pool = ThreadPoolBuilder::new().num_threads(waiting.len().max(1));
-        // Somebody else has made them in the meantime, which is as good.
+        // It fails where the threads exist already, which is as good.
         let _ = match waiting.len() {
             0 => pool.use_current_thread().build_global(),
             _ => pool.spawn_handler(|worker| hand_over(worker, waiting.pop())).build_global(),
@@ -30,13 +30,13 @@ fn hand_over(worker: ThreadBuilder, to: Option<Sender<ThreadBuilder>>) -> io::Re
     if is_taken { Ok(()) } else { Err(io::Error::other("a thread has ended before it was given work")) }
 }
 
-/// Threads that wait to be told what to be, up to one for each processor.
+/// Threads that wait for their worker, up to one for each processor.
 fn waiting() -> Vec<Sender<ThreadBuilder>> {
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let spawn = |_| {
-        let (sender, told) = mpsc::channel::<ThreadBuilder>();
+        let (sender, given) = mpsc::channel::<ThreadBuilder>();
         let work = move || {
-            if let Ok(worker) = told.recv() {
+            if let Ok(worker) = given.recv() {
                 worker.run();
             }
         };

@@ -1,6 +1,6 @@
 //! Each call to the kernel fails in turn: a full disk, a disk that errs, no memory, no descriptors, no threads, no rights.
 //!
-//! `strace` is the shim: it fails the n-th call of each thread, whichever library makes it, and the program is the one that is shipped.
+//! `strace` fails the n-th call of each thread, whichever library makes it, and the program needs no build of its own.
 //! What must hold: no panic of this program, and no answer that differs from the one without a failure and does not say that something is
 //! lost. Without strace, or where it may not look at processes, the tests say so and pass.
 

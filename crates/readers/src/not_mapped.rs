@@ -1,4 +1,4 @@
-//! In place of `mapped.rs` where no signal tells of a missing page: no file is mapped, all are read.
+//! In place of `mapped.rs` where no signal reports a missing page: files are read, not mapped.
 
 use std::fs::File;
 use std::io;

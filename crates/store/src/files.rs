@@ -36,7 +36,7 @@ mod system {
 
     use rustix::fs::OFlags;
 
-    /// Without waiting for whoever has the other end of a pipe.
+    /// Does not wait for the other end of a pipe.
     pub(super) fn to_read() -> OpenOptions {
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).clone()

@@ -17,8 +17,8 @@ const HOUR_S: i64 = 3600;
 const DAY_S: i64 = 24 * HOUR_S;
 
 /// One in so many recordings of the host's hour is left for reasons that are worse, or that were not recorded today: a service that is
-/// slow again and again must not use up what the next illness needs. As many are left for the other users, where there are any: whoever
-/// starts JVMs that look ill must not keep the others' from being recorded.
+/// slow again and again must not use up what the next illness needs. As many are left for the other users, where there are any: JVMs of
+/// one user that look ill again and again must not use up the recordings of the others.
 const RESERVE: usize = 3;
 
 /// What is the same again: service, kind and which one. A restarted JVM has the same diseases.

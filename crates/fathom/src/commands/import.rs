@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     hints: Hints,
 
-    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools, and names of threads whole; tables are
-    /// masked in any case
+    /// Leave the JVM's own files (the folder raw) as it wrote them, for other tools, and free text in names of threads. Passwords,
+    /// tokens and keys are masked in tables in any case
     #[arg(long)]
     keep_secrets: bool,
 

@@ -153,7 +153,7 @@ pub(crate) mod unpacked {
     }
 }
 
-/// A folder of `fathom watch`, which runs on Linux only: of a copy the recordings are shown, and nothing of the service.
+/// A copy of a folder of `fathom watch`, which runs on Linux only: the page shows the recordings, and nothing of the service.
 pub(crate) mod watched {
     use std::path::Path;
 

@@ -213,7 +213,7 @@ fn a_stopped_jvm_is_recorded_from_outside() {
     assert!(answer["tables"]["counters"].as_u64().unwrap() > 10, "{answer:#}");
 }
 
-/// What happens while nobody looks is not taken for nothing.
+/// Time in which the recorder did not run is not taken for good time.
 #[test]
 fn a_stopped_recorder_says_what_it_did_not_judge() {
     let Some(jvm) = Jvm::start(&[]) else { return };

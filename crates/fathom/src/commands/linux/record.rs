@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let mut shown = Shown { progress: Progress::start(), duration: args.duration };
     let plan = plan(args);
     if !args.json && ["jfr", "async_profiler"].iter().any(|name| plan.wants_name(name)) {
-        // On stderr, before anything is done. One that takes nothing is no reason not to record.
+        // On stderr, before anything is done. A closed stderr does not prevent the recording.
         complain(&manners::plan(&target, plan.manners(), &plan.order.glance));
     }
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);

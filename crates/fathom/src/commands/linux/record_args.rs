@@ -59,8 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = quantities::duration)]
     pub(super) system_call: Duration,
 
-    /// Leave passwords, tokens and keys in the JVM's own files (the folder raw), for other tools, and names of threads whole; tables are
-    /// masked in any case
+    /// Leave the JVM's own files (the folder raw) as it wrote them, for other tools, and free text in names of threads. Passwords,
+    /// tokens and keys are masked in tables in any case
     #[arg(long)]
     pub(super) keep_secrets: bool,
 

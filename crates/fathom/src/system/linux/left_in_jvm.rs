@@ -15,7 +15,7 @@ pub(crate) fn fetch(path: &Path) -> Result<()> {
     let has_any = fs::metadata(raw.join("recording.jfr")).is_ok_and(|data| data.len() > 0);
     if let (Some((target, from_ns)), false) = (same_jvm(&recording), has_any) {
         let seconds = Clock::read().now_ns().saturating_sub(from_ns) / 1_000_000_000 + 60;
-        // Why it cannot be had makes no difference: that it is missing is told, and how to get it.
+        // Whatever the reason: the recording says that it is missing, and how to get it.
         let _ = fetch_flight_recording(&target, &raw, seconds.unsigned_abs());
     }
     Ok(())
