@@ -119,6 +119,9 @@ fn is_elsewhere(span: &Span, told: &Intervals) -> bool {
 /// may have ports of other processes.
 type RankOfCounter = (bool, bool, usize, usize, StrId);
 
+/// The name of a counter, and whether it counts datagrams.
+type WhichCounter = (StrId, bool);
+
 /// Rows of each counter with a number, of the source that has most of them in the accounted time. Those of another one are not
 /// put beside them: what two sources count need not have begun at the same number. Datagrams are apart: only captures count them,
 /// under names that others use for connections.
@@ -126,13 +129,13 @@ pub(super) fn counters(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> H
     let capture = recording.strings.find(users::CAPTURE);
     let is_of_datagrams =
         |row: &Counter| Some(row.source) == capture && recording.text(row.instance).starts_with("udp ");
-    let mut by_source: HashMap<((StrId, bool), StrId), (usize, Vec<u32>)> = HashMap::new();
+    let mut by_source: HashMap<(WhichCounter, StrId), (usize, Vec<u32>)> = HashMap::new();
     for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
         let (accounted, rows) = by_source.entry(((row.name, is_of_datagrams(&row)), row.source)).or_default();
         *accounted += usize::from((from_ns..=to_ns).contains(&row.time_ns));
         rows.push(index as u32);
     }
-    let mut chosen: HashMap<(StrId, bool), (RankOfCounter, Vec<u32>)> = HashMap::new();
+    let mut chosen: HashMap<WhichCounter, (RankOfCounter, Vec<u32>)> = HashMap::new();
     for ((counter, source), (accounted, rows)) in by_source {
         let rank = (accounted > 0, Some(source) != capture, accounted, rows.len(), source);
         if chosen.get(&counter).is_none_or(|(best, _)| rank > *best) {
