@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::system_calls;
-use syscalls::Sysno;
+use syscall_numbers::native::sys_call_name;
 
 /// Numbers that programs have room for.
 pub(crate) const CALLS: usize = 512;
@@ -14,7 +14,8 @@ pub(crate) struct Calls(HashMap<u32, &'static str>);
 impl Calls {
     /// All of them.
     pub(crate) fn new() -> Calls {
-        Calls(Sysno::iter().map(|call| (call.id() as u32, call.name())).collect())
+        let known = |number: usize| Some((number as u32, sys_call_name(number as _)?));
+        Calls((0..CALLS).filter_map(known).collect())
     }
 
     /// The name of a call; its number in words when it is newer than this program.

@@ -3,6 +3,7 @@
 //! What a CPU wrote is in order, and CPUs are not: all is kept and put in order at the end.
 
 use std::borrow::Cow;
+use std::ffi::c_long;
 
 use fathom_evidence::{Recording, StackId, StrId};
 
@@ -121,12 +122,13 @@ impl SystemCalls {
 
 /// The name of a call by its number, which each architecture has of its own.
 fn name_of(number: i64, architecture: &str) -> Cow<'static, str> {
-    let id = usize::try_from(number).ok();
-    let known = match architecture {
-        "aarch64" => id.and_then(syscalls::aarch64::Sysno::new).map(|call| call.name()),
-        "x86_64" => id.and_then(syscalls::x86_64::Sysno::new).map(|call| call.name()),
-        _ => None,
+    let of_architecture = match architecture {
+        "aarch64" => syscall_numbers::aarch64::sys_call_name,
+        "x86_64" => syscall_numbers::x86_64::sys_call_name,
+        _ => |_| None,
     };
+    // A `long` is shorter on Windows, and no number needs one.
+    let known = i32::try_from(number).ok().and_then(|number| of_architecture(number as c_long));
     known.map_or_else(|| Cow::Owned(format!("system_call_{number}")), Cow::Borrowed)
 }
 
