@@ -4,7 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Ints of a segment that an arena has allocated. */
+/** Ints of a segment that an arena has allocated, by methods that are the same in the preview of JDK 21. */
 public abstract class Segment extends Access {
     private MemorySegment memory;
 
@@ -12,7 +12,7 @@ public abstract class Segment extends Access {
 
     @Override
     void allocate() {
-        memory = arena().allocate(ValueLayout.JAVA_INT, INTS);
+        memory = arena().allocate(4L * INTS, 4);
     }
 
     @Override
