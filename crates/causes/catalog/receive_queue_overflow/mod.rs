@@ -157,6 +157,9 @@ fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64
     let [series, before] = arrivals([&comparison.slow, &baseline], bursts, &losing_ports(comparison));
     // A capture may have begun later than the recording.
     let counted = Period::new(baseline.sources, covered(&baseline.time, &before));
+    if counted.time.is_empty() {
+        return None;
+    }
     let usual = before.iter().map(|series| counted.rise(series)).sum::<f64>() / counted.seconds();
     let around = bursts.iter().map(|(from, to)| (from.saturating_sub(AROUND_NS), to.saturating_add(AROUND_NS)));
     let around = Intervals::union(around.collect());
