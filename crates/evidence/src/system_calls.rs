@@ -103,7 +103,12 @@ const CALLS: &[(&str, u16, &str)] = &[
 
 /// Whether one of some things is true of a call.
 pub fn is(name: &str, any_of: u16) -> bool {
-    row(name).is_some_and(|(_, traits, _)| traits & any_of != 0)
+    traits(name) & any_of != 0
+}
+
+/// All that is true of a call, for those who ask for more than one of it.
+pub fn traits(name: &str) -> u16 {
+    row(name).map_or(0, |(_, traits, _)| *traits)
 }
 
 /// What a thread waits for that sleeps in a call, where that is of one kind.

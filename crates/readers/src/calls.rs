@@ -10,6 +10,7 @@ use fathom_evidence::detail::{SystemCall, to_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Counter;
 use fathom_evidence::{Recording, StackId, StrId, system_calls};
+use rustc_hash::FxHashMap;
 
 use crate::calls::descriptors::Descriptors;
 use crate::calls::sums::{Rise, Sum, Sums};
@@ -61,6 +62,8 @@ pub(crate) struct Calls {
     sums: Sums,
     descriptors: Descriptors,
     begun: HashMap<i64, Begun>,
+    /// Under which name a call on a socket is counted, by the name of the call.
+    on_sockets: FxHashMap<StrId, StrId>,
     /// How many have ended.
     pub(crate) count: u64,
     /// How many of these have no length.
@@ -70,8 +73,8 @@ pub(crate) struct Calls {
 impl Calls {
     /// Whose rows have a source.
     pub(crate) fn of(source: &'static str) -> Calls {
-        let (sums, descriptors, begun) = Default::default();
-        Calls { source, sums, descriptors, begun, count: 0, without_length: 0 }
+        let (sums, descriptors, begun, on_sockets) = Default::default();
+        Calls { source, sums, descriptors, begun, on_sockets, count: 0, without_length: 0 }
     }
 
     /// A call begins.
@@ -102,17 +105,26 @@ impl Calls {
         call: Call<'_>,
         stacks: [StackId; 2],
     ) {
-        let is_on_socket = self.descriptors.see(&call);
+        let traits = system_calls::traits(call.name);
+        let is = |any_of: u16| traits & any_of != 0;
+        let is_on_socket = self.descriptors.see(&call, traits);
         self.count += 1;
         self.without_length += i64::from(call.duration_ns.is_none());
-        let is_transfer = system_calls::is(call.name, system_calls::TRANSFERS);
-        let bytes = call.result.filter(|result| is_transfer && *result > 0).unwrap_or(0);
+        let bytes = call.result.filter(|result| is(system_calls::TRANSFERS) && *result > 0).unwrap_or(0);
         let failed = i64::from(call.result.is_some_and(|result| result < 0));
-        let key = (tid, counted_name(recording, &call, is_on_socket));
+        let key = (tid, self.counted_name(recording, call.name, is_on_socket && is(system_calls::ON_ANYTHING)));
         self.sums.add(end_ns, key, Sum { count: 1, failed, ns: call.duration_ns.unwrap_or(0), bytes });
-        if call.duration_ns.is_some_and(|ns| ns >= SLOW_NS) && !system_calls::is(call.name, system_calls::WAITS) {
+        if call.duration_ns.is_some_and(|ns| ns >= SLOW_NS) && !is(system_calls::WAITS) {
             self.slow(recording, (tid, start_ns), &call, bytes, stacks);
         }
+    }
+
+    fn counted_name(&mut self, recording: &mut Recording, call: &str, is_on_socket: bool) -> StrId {
+        let name = recording.strings.intern(call);
+        if !is_on_socket {
+            return name;
+        }
+        *self.on_sockets.entry(name).or_insert_with(|| recording.strings.intern(&format!("{call} socket")))
     }
 
     fn slow(
@@ -152,12 +164,5 @@ impl Calls {
         for (time_ns, value) in before.into_iter().chain([after]) {
             recording.counters.push(Counter { time_ns, name, instance, tid, value: value as f64, source });
         }
-    }
-}
-
-fn counted_name(recording: &mut Recording, call: &Call<'_>, is_on_socket: bool) -> StrId {
-    match is_on_socket && system_calls::is(call.name, system_calls::ON_ANYTHING) {
-        true => recording.strings.intern(&format!("{} socket", call.name)),
-        false => recording.strings.intern(call.name),
     }
 }

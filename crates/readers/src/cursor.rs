@@ -5,6 +5,17 @@
 
 use memchr::memchr;
 
+/// Powers of ten.
+const POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
 /// The rest of a line that is still to be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a>(pub(crate) &'a [u8]);
@@ -65,17 +76,15 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned integer.
     pub(crate) fn integer(&mut self) -> Option<u64> {
-        let mut value: u64 = 0;
-        let mut count = 0;
-        for byte in self.0 {
-            let digit = byte.wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
-            count += 1;
-        }
-        (count > 0).then(|| self.skip(count))?;
+        let mut rest = *self;
+        let digits = rest.run(|byte| byte.is_ascii_digit());
+        let value = match digits.len() {
+            0 => return None,
+            // So many fit, whatever they are.
+            1..=19 => digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')),
+            _ => std::str::from_utf8(digits).ok()?.parse().ok()?,
+        };
+        *self = rest;
         Some(value)
     }
 
@@ -83,7 +92,7 @@ impl<'a> Cursor<'a> {
     /// as some locales write it.
     pub(crate) fn fixed(&mut self, scale: u32) -> Option<i64> {
         let mut rest = *self;
-        let mut value = i64::try_from(rest.integer()?).ok()?.checked_mul(10_i64.checked_pow(scale)?)?;
+        let mut value = i64::try_from(rest.integer()?).ok()?.checked_mul(*POWERS.get(scale as usize)?)?;
         value = value.checked_add(rest.fraction(scale))?;
         *self = rest;
         Some(value)
@@ -98,7 +107,7 @@ impl<'a> Cursor<'a> {
         let digits = self.run(|byte| byte.is_ascii_digit());
         let kept = &digits[..digits.len().min(scale as usize)];
         let value = kept.iter().fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-        value * 10_i64.pow(scale - kept.len() as u32)
+        value * POWERS[scale as usize - kept.len()]
     }
 
     /// A size in bytes such as `24M`, `5000.0K`, `0B` or `512`.

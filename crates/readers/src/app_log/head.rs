@@ -43,6 +43,9 @@ impl Level {
     pub(super) fn of(word: &[u8]) -> Option<Level> {
         const LONGEST: usize = 11;
         let (mut upper, length) = ([0; LONGEST], word.len());
+        if length < 4 || !word[0].is_ascii_alphabetic() {
+            return None;
+        }
         upper.get_mut(..length)?.copy_from_slice(word);
         upper.make_ascii_uppercase();
         Some(match &upper[..length] {

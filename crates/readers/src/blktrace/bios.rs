@@ -10,7 +10,7 @@ const SECTOR_BYTES: u32 = 512;
 const UNDER_WAY_MAX: usize = 4_000_000;
 
 /// Stages in the order in which they are printed, with what they are.
-pub(super) const STAGES: &[(&str, &str)] = &[
+pub(super) const STAGES: [(&str, &str); 9] = [
     ("Q2Q", "between arrivals"),
     ("Q2G", "waiting for a request structure"),
     ("G2I", "up to the scheduler's queue"),

@@ -1,6 +1,8 @@
 //! Stages of bios as a table, of all, by device and by process.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::hash_map::{Entry, HashMap};
+
+use rustc_hash::FxHashMap;
 
 use super::bios::{Bios, STAGES, Whose};
 use super::parse::{Event, Read};
@@ -9,8 +11,8 @@ use super::parse::{Event, Read};
 const PER_POWER: u64 = 128;
 const POWER_BITS: u32 = PER_POWER.ilog2();
 
-/// Processes that have rows of their own.
-const PROCESSES_MAX: usize = 1_000;
+/// Devices and processes that have rows of their own.
+const GROUPS_MAX: usize = 1_000;
 
 /// How long one stage took.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,12 +60,12 @@ pub struct Table {
     /// What is missing or may be wrong, a sentence each.
     pub missing: Vec<String>,
     bios: Bios,
-    sums: BTreeMap<(Of, usize), Sum>,
+    sums: FxHashMap<Of, [Sum; STAGES.len()]>,
     processes: HashMap<u32, String>,
 }
 
 /// Which bios are added up.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Of {
     All,
     Device((u32, u32)),
@@ -76,13 +78,13 @@ struct Sum {
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
-    classes: BTreeMap<u64, u64>,
+    classes: FxHashMap<u64, u64>,
 }
 
 impl Table {
     pub(super) fn see(&mut self, event: Event<'_>) {
         if let Some(name) = event.process {
-            if self.processes.len() < PROCESSES_MAX {
+            if self.processes.len() < GROUPS_MAX {
                 self.processes.insert(event.pid, String::from_utf8_lossy(name).into_owned());
             }
             return;
@@ -90,9 +92,11 @@ impl Table {
         let sums = &mut self.sums;
         let mut ended = |whose: Whose, stage: usize, ns: u64| {
             for of in [Of::All, Of::Device(whose.device), Of::Process(whose.pid)] {
-                let is_known = sums.contains_key(&(of.clone(), stage));
-                if is_known || sums.len() < PROCESSES_MAX * STAGES.len() {
-                    sums.entry((of, stage)).or_default().add(ns);
+                let is_full = sums.len() >= GROUPS_MAX;
+                match sums.entry(of) {
+                    Entry::Occupied(sum) => sum.into_mut()[stage].add(ns),
+                    Entry::Vacant(new) if !is_full => new.insert(Default::default())[stage].add(ns),
+                    Entry::Vacant(_) => {}
                 }
             }
         };
@@ -102,11 +106,10 @@ impl Table {
     pub(super) fn finish(&mut self, read: &Read, files: usize) {
         (self.version, self.files, self.events) = (read.version, files, read.events);
         self.length_ns = read.last_ns.saturating_sub(read.first_ns);
-        let mut groups: BTreeMap<Of, Vec<Stage>> = BTreeMap::new();
-        for ((of, stage), sum) in std::mem::take(&mut self.sums) {
-            groups.entry(of).or_default().push(sum.stage(stage));
-        }
-        self.groups = groups.into_iter().map(|(of, stages)| Group { name: self.name(&of), stages }).collect();
+        let mut sums: Vec<(Of, [Sum; STAGES.len()])> = std::mem::take(&mut self.sums).into_iter().collect();
+        sums.sort_unstable_by_key(|(of, _)| *of);
+        self.groups =
+            sums.into_iter().map(|(of, sums)| Group { name: self.name(&of), stages: stages(&sums) }).collect();
         let (bios, unended) = (&self.bios, self.bios.unended() as u64);
         let notes = [
             (read.lost, "events are missing: the buffers of blktrace were too small (-b, -n)"),
@@ -164,12 +167,19 @@ impl Sum {
     fn quantile(&self, part: f64) -> u64 {
         let wanted = (part * self.count as f64).ceil() as u64;
         let mut seen = 0;
-        let found = self.classes.iter().find(|(_, count)| {
-            seen += **count;
+        let mut classes: Vec<(u64, u64)> = self.classes.iter().map(|(class, count)| (*class, *count)).collect();
+        classes.sort_unstable();
+        let found = classes.into_iter().find(|(_, count)| {
+            seen += count;
             seen >= wanted
         });
-        found.map_or(0, |(class, _)| lowest_of(*class)).clamp(self.min_ns, self.max_ns)
+        found.map_or(0, |(class, _)| lowest_of(class)).clamp(self.min_ns, self.max_ns)
     }
+}
+
+/// Those that there were.
+fn stages(sums: &[Sum; STAGES.len()]) -> Vec<Stage> {
+    sums.iter().enumerate().filter(|(_, sum)| sum.count > 0).map(|(index, sum)| sum.stage(index)).collect()
 }
 
 /// Small numbers are classes of their own; larger ones share one with those that begin with the same bits.

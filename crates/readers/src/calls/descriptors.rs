@@ -24,17 +24,17 @@ enum Kind {
 pub(super) struct Descriptors(HashMap<i64, Kind>);
 
 impl Descriptors {
-    /// Learns from a call that has returned; true if it was on a socket.
-    pub(super) fn see(&mut self, call: &Call<'_>) -> bool {
-        let is_socket = self.is_socket(call);
+    /// Learns from a call of which `traits` are true and that has returned; true if it was on a socket.
+    pub(super) fn see(&mut self, call: &Call<'_>, traits: u16) -> bool {
+        let is_socket = traits & system_calls::ON_SOCKETS != 0 || self.is_known_socket(call);
         let Some(result) = call.result else { return is_socket };
         if let (Some(descriptor), true) = (call.descriptor, is_socket) {
             self.insert(descriptor, Kind::Socket);
         }
         if result >= 0 {
-            if system_calls::is(call.name, system_calls::GIVES_SOCKET) {
+            if traits & system_calls::GIVES_SOCKET != 0 {
                 self.insert(result, Kind::Socket);
-            } else if system_calls::is(call.name, system_calls::OPENS) {
+            } else if traits & system_calls::OPENS != 0 {
                 self.insert(result, Kind::Path(text(call.path)));
             }
         }
@@ -55,10 +55,11 @@ impl Descriptors {
         }
     }
 
-    fn is_socket(&self, call: &Call<'_>) -> bool {
-        let by_name = SOCKETS.iter().any(|word| call.target.starts_with(word.as_bytes()));
-        let known = || call.descriptor.and_then(|descriptor| self.0.get(&descriptor)) == Some(&Kind::Socket);
-        system_calls::is(call.name, system_calls::ON_SOCKETS) || by_name || call.target.is_empty() && known()
+    fn is_known_socket(&self, call: &Call<'_>) -> bool {
+        match call.target {
+            [] => call.descriptor.and_then(|descriptor| self.0.get(&descriptor)) == Some(&Kind::Socket),
+            target => SOCKETS.iter().any(|word| target.starts_with(word.as_bytes())),
+        }
     }
 
     fn insert(&mut self, descriptor: i64, kind: Kind) {

@@ -1,5 +1,6 @@
 //! Samples and tracepoints of perf to evidence.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{event, loss, subject};
@@ -12,7 +13,7 @@ use crate::cycles::Cycles;
 use crate::input::Input;
 use crate::perf_data::attributes::Meaning;
 use crate::perf_data::container::{About, Container};
-use crate::perf_data::names::Names;
+use crate::perf_data::names::{KERNEL_FROM, Names};
 use crate::perf_data::records::{self, Record};
 use crate::perf_data::scan::{self, Scan};
 use crate::perf_data::switches::Switches;
@@ -24,6 +25,9 @@ pub(super) const SOURCE: &str = "perf_data";
 
 /// Frames that are kept of a stack; perf takes 127 by default.
 const FRAMES_MAX: usize = 2_048;
+
+/// Chains that are remembered.
+const CHAINS_MAX: usize = 1 << 17;
 
 const RECORD_WITH: &str =
     "perf record -k CLOCK_MONOTONIC -g -F 99 -p PID -- sleep 30; jcmd PID Compiler.perfmap; cp /tmp/perf-PID.map .";
@@ -81,6 +85,8 @@ struct Loader {
     system_calls: SystemCalls,
     /// Architecture of the machine.
     architecture: String,
+    /// Stacks of chains that were there before; those whose kernel part is wanted apart are the second ones.
+    chains: [HashMap<Vec<u64>, [StackId; 2]>; 2],
     /// Samples, until they are in the order of their times.
     samples: Vec<Sample>,
     other_events: i64,
@@ -101,6 +107,7 @@ impl Loader {
             switches: Switches::default(),
             system_calls: SystemCalls::default(),
             architecture: String::new(),
+            chains: Default::default(),
             samples: Vec::new(),
             other_events: 0,
             unread: 0,
@@ -170,14 +177,27 @@ impl Loader {
         self.other_events += i64::from(!self.switches.see(format, &raw, time_ns, is_ours, stacks) && is_ours);
     }
 
-    /// The stack of the code, and that of the kernel if it is wanted apart.
+    /// The stack of the code, and that of the kernel if it is wanted apart. Most samples have a chain that was there before.
     fn stacks(&mut self, sample: &SampleRecord<'_>, is_apart: bool) -> [StackId; 2] {
-        let mut frames = [Vec::new(), Vec::new()];
         let alone = sample.ip.filter(|_| sample.callchain.is_none());
+        let chain: Vec<u64> = addresses(sample.callchain).chain(alone).take(FRAMES_MAX).collect();
+        if let Some(known) = self.chains[usize::from(is_apart)].get(&chain) {
+            return *known;
+        }
         let time_ns = sample.timestamp.filter(|_| self.is_monotonic);
-        for address in addresses(sample.callchain).chain(alone).take(FRAMES_MAX) {
-            let frame = self.names.frame(address, time_ns, &mut self.recording);
-            frames[usize::from(is_apart && address >= crate::perf_data::names::KERNEL_FROM)].push(frame);
+        let stacks = self.stacks_of(&chain, time_ns, is_apart);
+        let chains = &mut self.chains[usize::from(is_apart)];
+        if self.names.are_fixed() && chains.len() < CHAINS_MAX {
+            chains.insert(chain, stacks);
+        }
+        stacks
+    }
+
+    fn stacks_of(&mut self, chain: &[u64], time_ns: Option<u64>, is_apart: bool) -> [StackId; 2] {
+        let mut frames = [Vec::new(), Vec::new()];
+        for address in chain {
+            let frame = self.names.frame(*address, time_ns, &mut self.recording);
+            frames[usize::from(is_apart && *address >= KERNEL_FROM)].push(frame);
         }
         let mut stack = |frames: Vec<FrameId>| self.recording.stacks.intern_from_root(frames.into_iter().rev());
         let [user, kernel] = frames;

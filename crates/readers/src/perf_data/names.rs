@@ -55,6 +55,11 @@ impl Names {
         Names { process, kernel, dump: JitDump::beside(folder, pid), frames, of_dump, missing: [0; 3] }
     }
 
+    /// Whether an address always has the same frame.
+    pub(super) fn are_fixed(&self) -> bool {
+        self.dump.is_none()
+    }
+
     /// The frame of an address at a time of the monotonic clock, if that is known: code that is made at run time is replaced.
     pub(super) fn frame(&mut self, address: u64, time_ns: Option<u64>, recording: &mut Recording) -> FrameId {
         if let Some(made) = self.made_at_run_time(address, time_ns, recording) {

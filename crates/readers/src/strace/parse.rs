@@ -174,8 +174,11 @@ fn name<'a>(cursor: &mut Cursor<'a>) -> Option<&'a str> {
 /// Arguments, and what stands behind the last equals sign that a closing parenthesis is before: texts among the arguments, and
 /// files, may hold others.
 fn split_result(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut ends = memchr::memmem::rfind_iter(text, b" = ");
-    ends.find_map(|at| Some((text[..at].trim_ascii_end().strip_suffix(b")")?, &text[at + 3..])))
+    let mut signs = memchr::memrchr_iter(b'=', text);
+    signs.find_map(|at| {
+        let (before, after) = (text[..at].strip_suffix(b" ")?, text[at + 1..].strip_prefix(b" ")?);
+        Some((before.trim_ascii_end().strip_suffix(b")")?, after))
+    })
 }
 
 /// `3</a/b>, "x", 1`.
