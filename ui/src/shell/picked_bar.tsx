@@ -3,9 +3,8 @@
 import type { JSX } from "preact";
 import { duration } from "../base/numbers.ts";
 import { lengthOf, sameInterval } from "../base/quantities.ts";
-import { counted, grouped } from "../base/text.ts";
+import { counted } from "../base/text.ts";
 import { decimalsFor, timeOfDay } from "../base/time.ts";
-import type { SampleEvent } from "../data/overview.ts";
 import { baselineText } from "../data/served.ts";
 import type { Baseline } from "../data/source.ts";
 import { hasQuiet } from "../state/look.ts";
@@ -25,6 +24,7 @@ import {
   zone,
 } from "../state/store.ts";
 import { Button, Select } from "../widgets/controls.tsx";
+import { eventGroups } from "./event_groups.ts";
 import { zoomToPicked } from "./gestures.ts";
 
 export function PickedBar(): JSX.Element {
@@ -96,35 +96,17 @@ function ThreadsChosen(): JSX.Element {
   );
 }
 
-/** Where threads were when the rows of an event were taken, in the order of the list. */
-const GROUPS = ["running, or seen so", "waiting, as the account has it", "spans"] as const;
-
 function Events(): JSX.Element | null {
   const events = overview.value?.events ?? [];
   if (events.length === 0) return null;
-  const groups = GROUPS.map((title) => ({
-    title,
-    choices: events.filter((one) => groupOf(one) === title).map(choiceOf),
-  }));
   return (
     <Select
       label="event"
       value={event.value?.id ?? ""}
-      groups={groups.filter(({ choices }) => choices.length > 0)}
+      groups={eventGroups(events)}
       onChange={(id) => update({ event: id, search: "", zoom: null })}
     />
   );
-}
-
-function groupOf({ id }: SampleEvent): (typeof GROUPS)[number] {
-  if (id.startsWith("waits/")) return GROUPS[1];
-  return id.startsWith("spans/") ? GROUPS[2] : GROUPS[0];
-}
-
-function choiceOf({ id, title, on_cpu, samples }: SampleEvent): readonly [string, string] {
-  // What is not of threads on a CPU need not be of threads off it: allocations are neither. Samples of CPU say it themselves.
-  const isOnCpu = on_cpu && !id.includes("/") && title !== "CPU";
-  return [id, `${title} (${isOnCpu ? "on CPU, " : ""}${grouped(samples)})`];
 }
 
 /** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
