@@ -366,7 +366,8 @@ impl Config {
     /// The same with the text at hand.
     pub fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
         let config: Config = toml::from_str(text).map_err(|error| {
-            let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+            let line_ends = |before: &[u8]| before.iter().filter(|byte| **byte == b'\n').count();
+            let line = error.span().and_then(|span| Some(1 + line_ends(text.as_bytes().get(..span.start)?)));
             let at = line.map_or_else(String::new, |line| format!("line {line}: "));
             ConfigError::Toml { path: path.to_owned(), says: format!("{at}{}", error.message().trim()) }
         })?;
@@ -445,7 +446,8 @@ mod tests {
     fn what_is_wrong_is_told_in_one_line() {
         for (text, says) in [
             ("folder = 1", "line 1"),
-            ("\n\n[capture]\nlenght = \"3s\"", "unknown field `lenght`"),
+            ("\n\n[capture]\nlenght = \"3s\"", "line 4: unknown field `lenght`"),
+            ("[capture]\nlength = \"soon\"", "line 2: "),
             ("[capture]\nlength = \"soon\"", "is no time"),
             ("[capture]\ndisk = \"much\"", "is no size"),
             ("[capture]\nbefore = \"1h\"", "stay in memory"),
