@@ -127,15 +127,19 @@ impl Stream {
         }
     }
 
-    /// Fills what is missing between two numbers; since when it was.
+    /// Fills what is missing between two numbers; since when the oldest of it was.
     fn fill(&mut self, from: u32, to: u32) -> Option<i64> {
-        let index = self.holes.iter().position(|hole| is_after(to, hole.from) && is_after(hole.to, from))?;
-        let hole = self.holes.swap_remove(index);
-        let before = Hole { to: from, ..hole };
-        let behind = Hole { from: to, ..hole };
-        let left = [before, behind].into_iter().filter(|part| is_after(part.to, part.from));
-        self.holes.extend(left.take(HOLES_MAX - self.holes.len()));
-        Some(hole.since_ns)
+        let mut oldest_ns: Option<i64> = None;
+        let is_filled = |hole: &Hole| is_after(to, hole.from) && is_after(hole.to, from);
+        while let Some(index) = self.holes.iter().position(is_filled) {
+            let hole = self.holes.swap_remove(index);
+            let before = Hole { to: from, ..hole };
+            let behind = Hole { from: to, ..hole };
+            let left = [before, behind].into_iter().filter(|part| is_after(part.to, part.from));
+            self.holes.extend(left.take(HOLES_MAX - self.holes.len()));
+            oldest_ns = Some(oldest_ns.map_or(hole.since_ns, |ns| ns.min(hole.since_ns)));
+        }
+        oldest_ns
     }
 
     /// The other side has everything up to a number. True if some of that was not captured.
@@ -204,6 +208,17 @@ mod tests {
         assert_eq!(stream.data(&of(600, 100), 0, None), Seen::New);
         assert_eq!(stream.data(&of(500, 50), 100 * MS, None), Seen::New, "too early to have been sent again");
         assert_eq!(stream.data(&of(550, 50), 250 * MS, None), Seen::Late);
+    }
+
+    #[test]
+    fn one_segment_fills_many_holes() {
+        let mut stream = Stream::default();
+        for seq in [0, 200, 400] {
+            stream.data(&of(seq, 100), i64::from(seq) * MS, None);
+        }
+        assert_eq!(stream.data(&of(100, 300), 500 * MS, None), Seen::Late);
+        assert_eq!(stream.data(&of(300, 100), 501 * MS, None), Seen::Again);
+        assert!(!stream.is_acknowledged(500), "all was captured");
     }
 
     #[test]
