@@ -31,7 +31,9 @@ interface Properties {
   onMark: (run: number | null) => void;
 }
 
+/** Where the tip of a run is. */
 interface Place {
+  run: number;
   x: CssPixels;
   y: CssPixels;
 }
@@ -48,16 +50,15 @@ export function Chart({ series, marked, onMark }: Properties): JSX.Element {
     },
     [runs, measures, parts, marks, changes, marked],
   );
-  const leave = (): void => {
-    onMark(null);
-    put(null);
+  const point = (to: Place | null): void => {
+    onMark(to?.run ?? null);
+    put(to);
   };
   const walk = (event: KeyboardEvent): void => {
     const next = stepped(marked, event.key, runs.length);
     if (next === undefined) return;
     event.preventDefault();
-    onMark(next);
-    put(next === null ? null : besideRun(event.currentTarget as HTMLElement, next, runs.length));
+    point(next === null ? null : besideRun(event.currentTarget as HTMLElement, next, runs.length));
   };
   return (
     <section aria-label="Chart of the runs">
@@ -69,15 +70,14 @@ export function Chart({ series, marked, onMark }: Properties): JSX.Element {
         tabIndex={0}
         onPointerMove={(event: PointerEvent) => {
           const run = runUnder(event, runs.length);
-          onMark(run);
-          put(run === null ? null : { x: event.clientX, y: event.clientY });
+          point(run === null ? null : { run, x: event.clientX, y: event.clientY });
         }}
-        onPointerLeave={leave}
-        onBlur={leave}
+        onPointerLeave={() => point(null)}
+        onBlur={() => point(null)}
         onClick={(event: MouseEvent) => open(recordings, runUnder(event, runs.length))}
         onKeyDown={(event: KeyboardEvent) => (event.key === "Enter" ? open(recordings, marked) : walk(event))}
       />
-      {place && marked !== null && <RunTip series={series} run={marked} {...place} />}
+      {place && place.run === marked && <RunTip series={series} {...place} />}
     </section>
   );
 }
@@ -103,7 +103,7 @@ function stepped(run: number | null, key: string, count: number): number | null 
 /** Where the tip of a run is that no pointer points at. */
 function besideRun(canvas: HTMLElement, run: number, count: number): Place {
   const box = canvas.getBoundingClientRect();
-  return { x: box.left + slotOf(run, count, box.width).to, y: box.top };
+  return { run, x: box.left + slotOf(run, count, box.width).to, y: box.top };
 }
 
 function labelOf(series: Runs, run: number | null): string {
@@ -132,7 +132,7 @@ function Legend(properties: { measures: readonly Measured[]; parts: readonly Par
   );
 }
 
-function RunTip({ series, run, x, y }: Place & { series: Runs; run: number }): JSX.Element {
+function RunTip({ series, run, x, y }: Place & { series: Runs }): JSX.Element {
   const { runs, marks, changes } = series;
   const change = changes[marks.findIndex(({ at }) => at === run)];
   const lost = lostOf(series, run);
