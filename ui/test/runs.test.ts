@@ -109,8 +109,7 @@ describe.runIf(isPossible)("runs over time", () => {
     await shown?.page.close();
     shown = await watched(browser, options);
     const built = readFileSync(new URL("../dist/index.html", import.meta.url), "utf8");
-    const lines = (): RecordingLine[] =>
-      Array.from({ length: COUNT }, (_, id) => lineOf(id, recordingOf(id) < read));
+    const lines = (): RecordingLine[] => Array.from({ length: COUNT }, (_, id) => lineOf(id, recordingOf(id) < read));
     await shown.page.route(`${ADDRESS}**`, (route) => {
       const path = new URL(route.request().url()).pathname;
       if (path.endsWith("/api/watched")) return route.fulfill({ json: null });
@@ -189,10 +188,10 @@ describe.runIf(isPossible)("runs over time", () => {
     expect(await page.locator(ROWS).count()).toBe(12);
     expect(await page.locator('[aria-label="Changes"] tbody tr').count()).toBe(0);
     read = COUNT;
-    await page.waitForFunction(
-      ([rows, count]) => document.querySelectorAll(rows).length === count,
-      [ROWS, COUNT] as const,
-    );
+    await page.waitForFunction(([rows, count]) => document.querySelectorAll(rows).length === count, [
+      ROWS,
+      COUNT,
+    ] as const);
     expect(await page.locator(".runs-view .note").count()).toBe(0);
     expect(shown.complaints).toEqual([]);
   });
