@@ -1,16 +1,13 @@
 // What axe-core finds wrong with the page for those who do not see it, or use no mouse: nothing.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser, launch, pageWith, watched } from "./browser.ts";
+import { findings } from "./findings.ts";
 import { sickWorld } from "./sick.ts";
 import { packOf } from "./world.ts";
 
 const isPossible = hasBrowser();
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TABS = ["flame", "frames", "subsecond", "spans", "log", "facts", "compare"];
 let browser: Browser;
 
@@ -18,15 +15,6 @@ beforeAll(async () => {
   if (isPossible) browser = await launch();
 });
 afterAll(async () => browser?.close());
-
-/** Rules that are broken, and by what. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: { run(): AxeResults } }).axe.run());
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`),
-  );
-}
 
 describe.runIf(isPossible)("axe-core finds nothing", () => {
   test.each([

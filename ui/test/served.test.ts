@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { duration } from "../src/base/numbers.ts";
 import type { Explanation } from "../src/data/explanation.ts";
+import type { Runs } from "../src/data/runs.ts";
 import { hasBrowser, launch, type Watched, watched } from "./browser.ts";
 import { fathom, hasProgram, LABS, type Server, serve } from "./program.ts";
 
@@ -141,6 +143,22 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     await page.waitForSelector(".compare-view .pairs");
     expect(await page.locator("#tab-compare").getAttribute("aria-selected")).toBe("true");
     expect(await page.textContent(".compare-names")).toContain(SICK);
+    expect(complaints).toEqual([]);
+  });
+
+  test("runs over time have the figures of the terminal", async () => {
+    const { page, complaints } = shown;
+    await page.click("text=runs over time");
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label="All runs"] tbody tr').length === 4);
+    const { runs } = JSON.parse(fathom("runs", "--json", folder)) as Pick<Runs, "runs">;
+    const rows = page.locator('[aria-label="All runs"] tbody tr');
+    expect(await rows.locator("button").allTextContents()).toEqual(runs.map(({ name }) => name));
+    const p50 = runs.map(({ latencies }) => (latencies ? duration(latencies.p50_ns) : "–"));
+    expect(await rows.locator("td:nth-child(4)").allTextContents()).toEqual(p50);
+    await rows.locator(`button:has-text("${SICK}")`).click();
+    await page.waitForSelector(".headline h1");
+    await page.goBack();
+    await page.waitForSelector(".runs-view canvas");
     expect(complaints).toEqual([]);
   });
 

@@ -31,6 +31,12 @@ const FACTS: &str = "facts";
 /// The source whose words for a CPU differ between JDKs.
 const JFR: &str = "jfr";
 
+/// What names of native libraries begin with in the table.
+const NATIVE: &str = "native ";
+
+/// The JVM itself, by which its JDK's folder is found.
+const LIBJVM: &str = "/libjvm.so";
+
 /// The facts of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
@@ -50,6 +56,7 @@ impl Facts {
         facts.given.extend(Some(summary.jvm.clone()).filter(known).map(|jvm| ("jdk".to_owned(), jvm)));
         facts.given.extend(Some(summary.collector.clone()).filter(known).map(|name| ("collector".to_owned(), name)));
         let origins = Origins::of(recording);
+        facts.add_native(recording);
         facts.knows_flags = !origins.by_flag.is_empty();
         recording.facts.rows().for_each(|row| facts.add(recording, &origins, row));
         facts
@@ -76,6 +83,22 @@ impl Facts {
             subject::PLACE if key.ends_with(".file_system") => self.give(key, value),
             subject::JAR => self.give(&format!("library {key}"), value),
             _ => (),
+        }
+    }
+
+    /// Builds of native libraries; those of the JDK follow from it.
+    fn add_native(&mut self, recording: &Recording) {
+        let builds = recording.facts.rows().filter(|row| recording.text(row.subject) == subject::LIBRARY_BUILD);
+        let builds: BTreeMap<&str, &str> =
+            builds.map(|row| (recording.text(row.key), recording.text(row.value))).collect();
+        let libjvm = builds.keys().find(|path| path.ends_with(LIBJVM));
+        let jdk = libjvm.and_then(|path| path.rsplit_once("/lib/")).map(|(home, _)| format!("{home}/"));
+        for (path, build) in builds {
+            let is_of_jdk = jdk.as_ref().is_some_and(|jdk| path.starts_with(jdk));
+            let facts = if is_of_jdk { &mut self.derived } else { &mut self.given };
+            let known = facts.entry(format!("{NATIVE}{}", native_name(path)));
+            // Two libraries of one name are told apart by their builds alone.
+            known.and_modify(|builds| *builds = format!("{builds} {build}")).or_insert_with(|| build.to_owned());
         }
     }
 
@@ -193,6 +216,19 @@ fn option(text: &str) -> Option<(String, String)> {
 fn jars(path: &str) -> Vec<(String, String)> {
     let files = path.split([':', ';']).filter_map(jar::name_and_version);
     files.map(|(name, version)| (format!("library {name}"), version.to_owned())).collect()
+}
+
+/// The name of a native library without its version and without the digits of a copy that the program unpacked for itself:
+/// `libc.so.6` and `libc-2.31.so` are `libc`, `libnetty_epoll_x86_641234.so` is `libnetty_epoll_x86`.
+fn native_name(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split('.').next().unwrap_or(file);
+    let begins = |(at, _): &(usize, &str)| stem[at + 1..].starts_with(|first: char| first.is_ascii_digit());
+    let name = match stem.match_indices('-').find(begins) {
+        Some((at, _)) => &stem[..at],
+        None => stem.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_'),
+    };
+    if name.is_empty() { file } else { name }
 }
 
 /// A fact that is another one on the other side.
@@ -340,6 +376,45 @@ mod tests {
         assert_eq!(facts.given.keys().collect::<Vec<_>>(), ["flag MaxTenuringThreshold", "option -Xmx"]);
         let derived = ["flag AlwaysTenure", "flag MaxHeapSize", "flag ReservedCodeCacheSize"];
         assert_eq!(facts.derived.keys().collect::<Vec<_>>(), derived);
+    }
+
+    #[test]
+    fn native_libraries_differ_by_their_builds() {
+        let facts = |jdk: &str, libc: &str, more: &[(&str, &str)]| {
+            let mut recording = Recording::default();
+            let of_jdk = |name: &str| format!("/opt/{jdk}/lib/{name}");
+            recording.add_fact(subject::LIBRARY_BUILD, &of_jdk("server/libjvm.so"), jdk, FACTS);
+            recording.add_fact(subject::LIBRARY_BUILD, &of_jdk("libnio.so"), jdk, FACTS);
+            recording.add_fact(subject::LIBRARY_BUILD, "/usr/lib/libc.so.6", libc, FACTS);
+            more.iter().for_each(|(path, build)| recording.add_fact(subject::LIBRARY_BUILD, path, build, FACTS));
+            Facts::of(&recording, &RecordingSummary::default())
+        };
+        let a = facts("jdk-17", "c1", &[("/tmp/liblz4-java-123.so", "d1"), ("/usr/lib/libjemalloc.so.2", "e1")]);
+        let b = facts("jdk-25", "c2", &[("/tmp/liblz4-java-456.so", "d1")]);
+        let compared = FactsCompared::of(&[&a], &[&b]);
+        let names = |all: &[FactDifference]| all.iter().map(|one| one.fact.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&compared.given), ["native libc"]);
+        assert_eq!(names(&compared.derived), ["native libjvm", "native libnio"]);
+        // It may have been loaded later on the other side.
+        assert_eq!((compared.one_sided, compared.same), (vec!["native libjemalloc".to_owned()], 1));
+    }
+
+    #[test]
+    fn native_libraries_have_one_name_in_all_versions() {
+        for (path, expected) in [
+            ("/lib/x86_64-linux-gnu/libc.so.6", "libc"),
+            ("/lib/libc-2.31.so", "libc"),
+            ("/usr/lib/libstdc++.so.6.0.30", "libstdc++"),
+            ("/lib64/ld-linux-x86-64.so.2", "ld-linux-x86"),
+            ("/tmp/libnetty_transport_native_epoll_x86_645531243.so", "libnetty_transport_native_epoll_x86"),
+            ("/tmp/snappy-1.1.10-6ba7b810-9dad-11d1-80b4-00c04fd430c8-libsnappyjava.so", "snappy"),
+            ("/root/.cache/JNA/temp/jna5512341.tmp", "jna"),
+            ("/opt/jdk/bin/java", "java"),
+            ("/tmp/.hidden", ".hidden"),
+            ("", ""),
+        ] {
+            assert_eq!(native_name(path), expected, "{path}");
+        }
     }
 
     #[test]

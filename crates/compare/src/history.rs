@@ -1,7 +1,10 @@
 //! One series of runs over time: where it changed, and what changed with it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use crate::comparable::percent;
 use crate::facts::{Facts, FactsCompared};
 use crate::lost::{self, Appearance, LostDifference};
 use crate::measures::Measure;
@@ -22,6 +25,25 @@ pub struct Mark {
     pub facts: FactsCompared,
     /// Causes that appeared or went.
     pub causes: Vec<LostDifference>,
+}
+
+impl Mark {
+    /// What changed in words, for example `p50 +41 %, mean +41 %`.
+    pub fn by(&self) -> String {
+        let changes = self.measures.iter().map(|(measure, by)| format!("{} {}", measure.name(), percent(*by)));
+        changes.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Facts that changed at the same time, and causes that appeared or went, one sentence each.
+    pub fn with_it(&self) -> Vec<String> {
+        let facts = self.facts.given.iter();
+        let facts = facts.map(|one| format!("{} {} → {}", one.fact, one.a.join(", "), one.b.join(", ")));
+        let causes = self.causes.iter().map(|one| {
+            let became = if one.b_runs > 0 { "appeared" } else { "went" };
+            format!("{} {became}", one.id)
+        });
+        facts.chain(causes).collect()
+    }
 }
 
 /// Runs in order of time, with their marks.
@@ -46,6 +68,17 @@ impl History {
         runs.sort_by_key(|run| run.from_ns);
         let marks = marks(&runs);
         History { schema: SCHEMA, runs, marks, false_alarms: FALSE_ALARMS }
+    }
+
+    /// The causes of all runs by their ids. The first one lost the most time.
+    pub fn causes(&self) -> Vec<&str> {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for (id, ns) in self.runs.iter().flat_map(|run| &run.causes) {
+            *sums.entry(id).or_default() += ns;
+        }
+        let mut causes: Vec<(&str, f64)> = sums.into_iter().collect();
+        causes.sort_by(|x, y| y.1.total_cmp(&x.1));
+        causes.into_iter().map(|(id, _)| id).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 mod chart;
 mod panel;
 
-use fathom_compare::{History, Mark, Measure, Run, percent};
+use fathom_compare::{History, Mark, Measure, Run};
 
 use crate::TextOptions;
 use crate::compared::Section;
@@ -68,10 +68,8 @@ fn causes(run: &Run) -> String {
 
 fn marks(history: &History) -> Section {
     let row = |mark: &Mark| {
-        let changes: Vec<String> =
-            mark.measures.iter().map(|(measure, by)| format!("{} {}", measure.name(), percent(*by))).collect();
         let run = history.runs.get(mark.at).map_or("", |run| run.name.as_str());
-        vec![format!("{}", mark.at + 1), run.to_owned(), changes.join(", "), with_it(mark)]
+        vec![format!("{}", mark.at + 1), run.to_owned(), mark.by(), mark.with_it().join("; ")]
     };
     let section = Section::new("Changes").table(
         &["from run", "", "by", "with it"],
@@ -85,14 +83,4 @@ fn marks(history: &History) -> Section {
             amount(history.false_alarms, "ratio")
         )),
     }
-}
-
-/// Facts that changed, and causes that appeared or went.
-fn with_it(mark: &Mark) -> String {
-    let facts = mark.facts.given.iter().map(|one| format!("{} {} → {}", one.fact, one.a.join(", "), one.b.join(", ")));
-    let causes = mark.causes.iter().map(|one| {
-        let became = if one.b_runs > 0 { "appeared" } else { "went" };
-        format!("{} {became}", one.id)
-    });
-    facts.chain(causes).collect::<Vec<_>>().join("; ")
 }

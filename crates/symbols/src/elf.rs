@@ -99,10 +99,19 @@ pub struct Image {
     has_full_symbols: bool,
 }
 
-/// When the dynamic linker binds the calls of a program or library: without reading any of its names.
-pub fn binding_of(file: &dyn ReadAt) -> Result<Binding, ElfError> {
+/// What the headers of a program or library say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// When the dynamic linker binds its calls.
+    pub binding: Binding,
+    /// Names the build; empty when the linker left none.
+    pub build_id: Vec<u8>,
+}
+
+/// Reads the headers of a program or library, and none of its names.
+pub fn summary_of(file: &dyn ReadAt) -> Result<Summary, ElfError> {
     let headers = Headers::read(file)?;
-    Ok(Dynamic::read(file, &headers).binding)
+    Ok(Summary { binding: Dynamic::read(file, &headers).binding, build_id: headers.build_id })
 }
 
 impl Image {

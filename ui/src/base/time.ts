@@ -40,6 +40,11 @@ export function day(origin: EpochMilliseconds, at: Nanoseconds, zone: Zone): str
     : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
+/** The day and the time of day, to the second. */
+export function dayAndTime(origin: EpochMilliseconds, zone: Zone): string {
+  return `${day(origin, 0, zone)} ${timeOfDay(origin, 0, zone)}`;
+}
+
 /** Name of the zone at that time, such as `UTC` or `UTC+02:00`. */
 export function zoneName(origin: EpochMilliseconds, zone: Zone): string {
   const offset = zone === "utc" ? 0 : zoneOffsetMinutes(origin);

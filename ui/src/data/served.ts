@@ -4,6 +4,7 @@
 
 import { Columns } from "./arrow.ts";
 import type { Overview, RecordingLine } from "./overview.ts";
+import type { Runs } from "./runs.ts";
 import {
   type Baseline,
   type Comparison,
@@ -68,6 +69,10 @@ export class ServedLibrary implements Library {
 
   watched(): Promise<Watched | null> {
     return json(`${this.#address}api/watched`, {});
+  }
+
+  runs(): Promise<Runs> {
+    return json(`${this.#address}api/runs`, {});
   }
 
   open(id: number): Source {

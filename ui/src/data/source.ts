@@ -6,6 +6,7 @@
 import type { Interval, Nanoseconds, ThreadIndex } from "../base/quantities.ts";
 import type { CauseVerdict, Evidence, Explanation, Headline } from "./explanation.ts";
 import type { Overview, RecordingLine } from "./overview.ts";
+import type { Runs } from "./runs.ts";
 import type { Watched } from "./watched.ts";
 
 /** Which threads: all, or these. */
@@ -306,6 +307,8 @@ export interface Library {
   recordings(): Promise<RecordingLine[]>;
   /** What the service that makes the recordings says of itself; nothing where there is none. */
   watched(): Promise<Watched | null>;
+  /** All recordings over time, as far as they were read. */
+  runs(): Promise<Runs>;
   open(id: number): Source;
   compare(a: number, b: number): Promise<Comparison>;
 }

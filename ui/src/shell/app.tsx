@@ -43,16 +43,18 @@ function Body(): JSX.Element {
       </main>
     );
   }
-  if (library.value?.many && view.value.recording === null) {
-    return (
-      <>
-        {viewsAt("home").map(({ id, Component }) => (
-          <Component key={id} />
-        ))}
-      </>
-    );
-  }
-  return <Opening />;
+  return library.value?.many && view.value.recording === null ? <Home /> : <Opening />;
+}
+
+/** A view of all recordings: the one that the address names, or else the first. */
+function Home(): JSX.Element {
+  const views = viewsAt("home");
+  const { id, title, Component } = views.find((one) => one.id === view.value.tab) ?? views[0];
+  return (
+    <Guarded key={id} title={title}>
+      <Component />
+    </Guarded>
+  );
 }
 
 /** What is being read, and for how long it has been: a big recording takes seconds. */

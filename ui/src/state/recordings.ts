@@ -1,18 +1,41 @@
 // The recordings that are served, by name.
 
+import { useEffect, useState } from "preact/hooks";
 import { clean } from "../base/text.ts";
 import { originOf, timeOfDay, type Zone } from "../base/time.ts";
 import type { RecordingLine } from "../data/overview.ts";
-import { useAnswer } from "./answer.ts";
+import { type Answer, useAnswer } from "./answer.ts";
 import { library } from "./store.ts";
 
 const NONE: readonly RecordingLine[] = [];
+
+/** How often a list is asked for that is not complete yet. */
+const REFRESH_MS = 1_000;
 
 /** All of them; none in a file, which is but one. */
 export function useRecordings(isAsked = true): readonly RecordingLine[] {
   const recordings = library.value;
   const question = isAsked && recordings?.many ? "recordings" : null;
   return useAnswer(question, () => recordings?.recordings() ?? Promise.resolve([])).value ?? NONE;
+}
+
+/** All of them, asked again while the server looks into one after the other. */
+export function useFillingList(): Answer<readonly RecordingLine[]> {
+  const recordings = library.value;
+  const [asked, setAsked] = useState(0);
+  const question = recordings ? `recordings ${asked}` : null;
+  const answer = useAnswer(question, () => recordings?.recordings() ?? Promise.resolve([]));
+  useEffect(() => {
+    if (!answer.value?.some(isUnread)) return;
+    const timer = setTimeout(() => setAsked((times) => times + 1), REFRESH_MS);
+    return () => clearTimeout(timer);
+  }, [answer.value]);
+  return answer;
+}
+
+/** The server has not looked into it so far. */
+export function isUnread({ headline, error }: RecordingLine): boolean {
+  return headline === null && error === null;
 }
 
 /** What one is called: several of one name are told apart by when they began. */

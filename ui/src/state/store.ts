@@ -139,6 +139,11 @@ export function openRecording(recording: number | null): void {
   view.value = { ...DEFAULTS, recording, zone: view.peek().zone };
 }
 
+/** Opens a view of all recordings. */
+export function openHome(tab: string): void {
+  view.value = { ...DEFAULTS, tab, zone: view.peek().zone };
+}
+
 /** Opens a recording beside another one. */
 export function openCompared(recording: number, other: number): void {
   view.value = { ...DEFAULTS, recording, other, tab: "compare", zone: view.peek().zone };

@@ -1,5 +1,5 @@
 //! What does not change during a recording: the machine and its settings, the disks, the places of
-//! the target's files, its limits, and which of its libraries bind their calls lazily.
+//! the target's files, its limits, and its libraries: their builds, and which of them bind their calls lazily.
 //!
 //! Gathered once, at the first look; each fact that cannot be read is left out.
 
@@ -35,7 +35,7 @@ impl Collector for Facts {
     }
 
     fn sees(&self) -> &'static str {
-        "kernel, CPU, settings, disks, places of files, limits, names of jars, libraries that bind lazily"
+        "kernel, CPU, settings, disks, places of files, limits, names of jars, builds of native libraries and which of them bind lazily"
     }
 
     fn tier(&self) -> Tier {

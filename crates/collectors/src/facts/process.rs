@@ -1,10 +1,10 @@
 //! Facts about the target as the kernel sees it: limits, affinity, a few variables of its
-//! environment, and the libraries that bind their calls lazily.
+//! environment, and the libraries that it has loaded: which builds they are, and whether they bind their calls lazily.
 
 use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::subject;
-use fathom_symbols::elf::{Binding, binding_of};
+use fathom_symbols::elf::{Binding, summary_of};
 use fathom_symbols::maps::Mappings;
 
 use super::parse;
@@ -15,6 +15,10 @@ use crate::symbols::{Bytes, open_mapped};
 
 /// More libraries than this are not opened.
 const MAX_LIBRARIES: usize = 2_000;
+
+/// Digits of a build id that are kept. Two builds have the same ones by chance once in 2^64, and texts of 20 and more such
+/// letters are masked as secrets.
+const ID_DIGITS: usize = 16;
 
 /// Lines of `status` and the keys of the facts made of them.
 const STATUS: &[(&str, &str)] = &[
@@ -57,12 +61,19 @@ fn note_libraries(target: &Target, sheet: &mut Sheet<'_>) {
     let by_path: BTreeMap<&str, _> = code.map(|mapping| (&*mapping.path, mapping)).collect();
     for (path, mapping) in by_path.into_iter().take(MAX_LIBRARIES) {
         let Some(file) = open_mapped(target, mapping) else { continue };
-        let binding = match binding_of(&Bytes(file)) {
-            Ok(Binding::Lazy) => "lazy",
-            Ok(Binding::Now) => "now",
-            Ok(Binding::None) => "none",
-            Err(_) => continue,
+        let Ok(summary) = summary_of(&Bytes(file)) else { continue };
+        let binding = match summary.binding {
+            Binding::Lazy => "lazy",
+            Binding::Now => "now",
+            Binding::None => "none",
         };
         sheet.add(subject::LIBRARY_BINDING, path, binding);
+        sheet.add(subject::LIBRARY_BUILD, path, &build(&summary.build_id));
     }
+}
+
+/// A build id as a fact.
+fn build(id: &[u8]) -> String {
+    let digits: String = id.iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
+    if digits.is_empty() { "none".to_owned() } else { digits }
 }

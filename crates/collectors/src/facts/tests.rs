@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use fathom_evidence::kinds::subject;
+use fathom_evidence::tables::Fact;
 
 use super::*;
 
@@ -22,10 +23,15 @@ fn this_machine_and_process_are_described() {
     assert_eq!(fact(subject::PLACE, "working_folder.path"), std::env::current_dir().unwrap().to_str().unwrap());
     assert!(!fact(subject::PLACE, "working_folder.file_system").is_empty());
     assert!(fact(subject::PROCESS, "limit.open_files").contains(' '));
-    let bindings = found.facts.rows().filter(|row| found.text(row.subject) == subject::LIBRARY_BINDING);
-    let bindings: Vec<(&str, &str)> = bindings.map(|row| (found.text(row.key), found.text(row.value))).collect();
-    let libc = bindings.iter().find(|(path, _)| path.contains("libc"));
-    assert!(libc.is_some_and(|(_, binding)| matches!(*binding, "lazy" | "now" | "none")), "{bindings:?}");
+    let of_libc = |subject: &str| {
+        let libc = |row: &Fact| found.text(row.subject) == subject && found.text(row.key).contains("libc");
+        found.facts.rows().find(libc).map_or("", |row| found.text(row.value))
+    };
+    assert!(matches!(of_libc(subject::LIBRARY_BINDING), "lazy" | "now" | "none"));
+    let build = of_libc(subject::LIBRARY_BUILD);
+    let is_id = build.len() == 16 && build.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(is_id || build == "none", "{build}");
+    assert_eq!(fathom_evidence::mask::text(build), build, "it is not taken for a secret");
 }
 
 #[test]

@@ -29,6 +29,8 @@ words! {
         JAR = "jar";
         /// When a program or library of the process binds the calls to other libraries: key is the path, value `lazy` (each at its first call, unless `LD_BIND_NOW` is set), `now` (when it was loaded) or `none`.
         LIBRARY_BINDING = "library_binding";
+        /// Which build of a program or library the process had loaded when the recording began: key is the path, value the first 16 hexadecimal digits of its build id, or `none` where the linker left none.
+        LIBRARY_BUILD = "library_build";
         /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `mappings` (lines of the memory map), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
         PROCESS = "process";
         /// Where files of the process are: `working_folder`, `program`, `temporary_folder` (the JVM's counters and sockets), `java_temporary_folder`, `gc_log`, `heap_dumps`, `written_folder_1` and so on (files open for writing), each with `.path`, `.mount`, `.file_system`, `.options`, `.device` (major:minor) and `.disk` (name of the whole device; for a container's overlay that of the folder that takes the writes).

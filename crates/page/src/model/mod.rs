@@ -15,6 +15,7 @@ mod matching;
 pub(crate) mod overview;
 mod pages;
 pub(crate) mod raster;
+pub(crate) mod runs;
 mod sandwich;
 pub(crate) mod select;
 mod spans;

@@ -11,7 +11,7 @@ use axum::response::{Html, IntoResponse, Response};
 use super::guard::{self, Guard};
 use super::shelf::Shelf;
 use crate::assets::{self, MARKER};
-use crate::model::{self, Answer, Others, compare, overview};
+use crate::model::{self, Answer, Others, compare, overview, runs};
 use crate::query::Query;
 use crate::refused::Refused;
 
@@ -78,6 +78,10 @@ pub fn answer(shelf: &Shelf, question: &str, query: &Query) -> Result<Answer, Re
     match parts.as_slice() {
         ["recordings"] => Ok(Answer::json(&shelf.list())),
         ["watched"] => Ok(Answer::json(&shelf.watched())),
+        ["runs"] => {
+            let (series, missing) = shelf.runs();
+            Ok(runs::answer(series, missing))
+        }
         ["compare"] => {
             let side = |name| number(query.required(name, "the number of a recording")?);
             let (a, b) = (shelf.recording(side("a")?)?, shelf.recording(side("b")?)?);

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::loaded::Loaded;
 use crate::model::Others;
 use crate::model::compare::slow_ns;
+use crate::model::runs::{Missing, Series};
 use crate::refused::Refused;
 
 /// A recording that can be loaded.
@@ -53,6 +54,8 @@ struct State {
     kept: VecDeque<(u32, Arc<Loaded>)>,
     /// What is known of each, also of those that are not kept.
     known: Vec<Known>,
+    /// What is compared of them.
+    runs: Series,
 }
 
 /// What is known of a recording.
@@ -101,7 +104,7 @@ impl Shelf {
     /// A shelf that keeps at most `kept_max` recordings in memory, at least one.
     pub fn new(library: Box<dyn Library>, kept_max: usize) -> Shelf {
         let known = vec![Known::default(); library.entries().len()];
-        let state = Mutex::new(State { kept: VecDeque::new(), known });
+        let state = Mutex::new(State { known, ..State::default() });
         Shelf { library, kept_max: kept_max.max(1), loading: Mutex::new(()), state }
     }
 
@@ -163,15 +166,15 @@ impl Shelf {
             Arc::new(loaded)
         });
         let mut state = self.state();
-        let known = &mut state.known[id as usize];
         match loaded {
             Ok(loaded) => {
-                *known = Known { summary: Some(summary(&loaded)), error: None };
+                state.known[id as usize] = Known { summary: Some(summary(&loaded)), error: None };
+                state.runs.add(id, loaded.run.clone());
                 state.kept.push_back((id, loaded.clone()));
                 Ok(loaded)
             }
             Err(error) => {
-                known.error = Some(error.to_string());
+                state.known[id as usize].error = Some(error.to_string());
                 Err(Refused::Recording(error.to_string()))
             }
         }
@@ -180,6 +183,19 @@ impl Shelf {
     /// What the service that makes the recordings says of itself.
     pub(super) fn watched(&self) -> Option<Value> {
         self.library.watched()
+    }
+
+    /// The runs that were read so far, and how many recordings are missing from them.
+    pub(super) fn runs(&self) -> (Series, Missing) {
+        let state = self.state();
+        let read = state.known.iter().filter(|known| known.summary.is_some()).count();
+        let looked_into = state.known.iter().filter(|known| known.is_looked_into()).count();
+        let missing = Missing {
+            unread: state.known.len() - looked_into,
+            unreadable: looked_into - read,
+            left_out: read - state.runs.len(),
+        };
+        (state.runs.clone(), missing)
     }
 
     /// The list.

@@ -4,6 +4,7 @@
 
 mod answers;
 mod hostile;
+mod runs;
 mod server;
 mod single_file;
 mod stacks;

@@ -158,6 +158,7 @@ fn questions_have_the_status_of_their_answer() {
         ("api/r/0/flame?baseline=recording:1", 200),
         ("api/compare?a=0&b=1", 200),
         ("api/compare?a=0", 400),
+        ("api/runs", 200),
         ("api/r/0/flame?min_share=x", 400),
         ("api/r/0/nothing", 404),
         ("api/r/9/overview", 404),

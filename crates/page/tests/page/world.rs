@@ -19,12 +19,6 @@ fn testdata() -> PathBuf {
 
 /// Some of everything: profilers and JVMs of several kinds, labs with latencies, a log alone.
 pub(crate) fn recordings() -> Vec<(String, Recording)> {
-    let files = |folder: &str| -> Vec<PathBuf> {
-        let entries = fs::read_dir(testdata().join(folder)).unwrap();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        paths
-    };
     let is_jfr = |path: &PathBuf| path.to_string_lossy().contains(".jfr");
     let mut groups: Vec<Vec<PathBuf>> = files("jfr").into_iter().filter(is_jfr).map(|path| vec![path]).collect();
     groups.push(vec![testdata().join("gc_log/jdk21-g1-gcstar.log")]);
@@ -32,6 +26,18 @@ pub(crate) fn recordings() -> Vec<(String, Recording)> {
         groups.push(files(&format!("labs/{lab}")));
     }
     groups.into_iter().map(|paths| (paths[0].display().to_string(), together(&paths))).collect()
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(testdata().join(folder)).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// One of a lab.
+pub(crate) fn lab(name: &str) -> Recording {
+    together(&files(&format!("labs/{name}")))
 }
 
 /// One of them.

@@ -2,9 +2,7 @@
 //!
 //! It needs no script: what a point is, the browser tells by its title.
 
-use std::collections::BTreeMap;
-
-use fathom_compare::{History, Mark, Measure, Run, percent};
+use fathom_compare::{History, Mark, Measure, Run};
 
 use super::panel::{Panel, Scale};
 use crate::units::amount;
@@ -55,14 +53,9 @@ fn lines(history: &History, panel: Panel) -> String {
 
 /// Lost time per request or second, one bar a run, the largest causes of all runs with a colour each.
 fn bars(history: &History, panel: Panel) -> String {
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for (id, ns) in history.runs.iter().flat_map(|run| &run.causes) {
-        *sums.entry(id).or_default() += ns;
-    }
-    let mut largest: Vec<(&str, f64)> = sums.into_iter().collect();
-    largest.sort_by(|x, y| y.1.total_cmp(&x.1));
+    let largest = history.causes();
     let colour = |id: &str| {
-        let place = largest.iter().position(|(known, _)| *known == id).unwrap_or(usize::MAX);
+        let place = largest.iter().position(|known| *known == id).unwrap_or(usize::MAX);
         COLOURS.get(place).copied().unwrap_or(OTHERS)
     };
     let totals: Vec<f64> = history.runs.iter().map(|run| run.per_unit(run.causes.values().sum())).collect();
@@ -72,7 +65,7 @@ fn bars(history: &History, panel: Panel) -> String {
     for (index, run) in history.runs.iter().enumerate() {
         text += &stack(run, index, panel, &scale, &colour);
     }
-    for (place, (id, _)) in largest.iter().take(COLOURS.len()).enumerate() {
+    for (place, &id) in largest.iter().take(COLOURS.len()).enumerate() {
         text += &panel.legend(place, colour(id), id);
     }
     text
@@ -91,11 +84,7 @@ fn stack(run: &Run, index: usize, panel: Panel, scale: &Scale, colour: &impl Fn(
 }
 
 fn marks(history: &History, top: Panel, bottom: Panel) -> String {
-    let says = |mark: &Mark| {
-        let changes: Vec<String> =
-            mark.measures.iter().map(|(measure, by)| format!("{} {}", measure.name(), percent(*by))).collect();
-        format!("run {}: {}", mark.at + 1, changes.join(", "))
-    };
+    let says = |mark: &Mark| format!("run {}: {}", mark.at + 1, mark.by());
     history.marks.iter().map(|mark| top.mark(mark.at, bottom.top + bottom.height, &says(mark))).collect()
 }
 

@@ -1,6 +1,7 @@
 // A recording inside the page: every question is answered from the pack, without a server.
 
 import type { Overview, RecordingLine } from "../overview.ts";
+import type { Runs } from "../runs.ts";
 import type {
   Baseline,
   Comparison,
@@ -55,6 +56,10 @@ export class FileLibrary implements Library {
 
   watched(): Promise<null> {
     return Promise.resolve(null);
+  }
+
+  runs(): Promise<Runs> {
+    return Promise.reject(new Error("a single file holds one recording; fathom open FOLDER shows several"));
   }
 
   open(): Source {

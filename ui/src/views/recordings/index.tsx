@@ -4,34 +4,21 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { amount, duration, share } from "../../base/numbers.ts";
 import { clean, spaced } from "../../base/text.ts";
-import { day, originOf, timeOfDay } from "../../base/time.ts";
+import { dayAndTime, originOf } from "../../base/time.ts";
 import type { RecordingLine } from "../../data/overview.ts";
-import { useAnswer } from "../../state/answer.ts";
-import { nameOf } from "../../state/recordings.ts";
-import { library, openCompared, openOnly, openRecording, zone } from "../../state/store.ts";
+import { isUnread, nameOf, useFillingList } from "../../state/recordings.ts";
+import { openCompared, openHome, openOnly, openRecording, zone } from "../../state/store.ts";
 import { Button, Note } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
 import { useWatched, WatchedJvms } from "./watched.tsx";
 
-/** How often a list is asked for that is not complete yet. */
-const REFRESH_MS = 1_000;
-
 const NONE = "There are no recordings in this folder.";
 const NONE_SO_FAR = "Nothing was recorded so far.";
 
 function Recordings(): JSX.Element {
-  const recordings = library.value;
-  const [asked, setAsked] = useState(0);
-  const question = recordings ? `recordings ${asked}` : null;
-  const answer = useAnswer(question, () => recordings?.recordings() ?? Promise.resolve([]));
+  const answer = useFillingList();
   const lines = answer.value ?? [];
-  // The server looks into one after the other; the list fills while it does.
-  useEffect(() => {
-    if (!answer.value?.some(isUnread)) return;
-    const timer = setTimeout(() => setAsked((times) => times + 1), REFRESH_MS);
-    return () => clearTimeout(timer);
-  }, [answer.value]);
   const watched = useWatched();
   // With a single recording there is nothing to choose, and nobody who watches has anything to say.
   const isAlone = lines.length === 1 && watched.answers !== "" && watched.value === null;
@@ -57,14 +44,14 @@ function Table({ lines }: { lines: readonly RecordingLine[] }): JSX.Element {
     tick(ticked.includes(id) ? ticked.filter((other) => other !== id) : [...ticked, id].slice(-2));
   return (
     <>
-      {lines.length > 1 && <CompareTicked ticked={ticked} lines={lines} />}
+      {lines.length > 1 && <Tools ticked={ticked} lines={lines} />}
       <Rows lines={lines} ticked={ticked} onTick={toggle} />
     </>
   );
 }
 
-/** What two ticks are for. */
-function CompareTicked({ ticked, lines }: { ticked: readonly number[]; lines: readonly RecordingLine[] }): JSX.Element {
+/** What two ticks are for, and what can be done with all recordings. */
+function Tools({ ticked, lines }: { ticked: readonly number[]; lines: readonly RecordingLine[] }): JSX.Element {
   // The one that stands first in the list is looked at, the other one is what it is compared with.
   const [a, b] = lines.filter(({ id }) => ticked.includes(id));
   return (
@@ -82,6 +69,8 @@ function CompareTicked({ ticked, lines }: { ticked: readonly number[]; lines: re
           "tick two recordings"
         )}
       </span>
+      <span class="spacer" />
+      <Button onClick={() => openHome("runs")}>runs over time</Button>
     </p>
   );
 }
@@ -153,7 +142,7 @@ function Line({ line, ticks }: { line: RecordingLine; ticks: Ticks | null }): JS
           <Name text={[line.title, line.jvm].filter((part) => part).join(" · ")} longest={80} />
         </span>
       </td>
-      <td>{line.from_ns === null ? "" : began(line.from_ns)}</td>
+      <td>{line.from_ns === null ? "" : dayAndTime(originOf(line.from_ns), zone.value)}</td>
       <td class="number">{line.duration_ns === null ? "" : duration(line.duration_ns)}</td>
       <td class="number">{line.slow_ns ? duration(line.slow_ns) : "–"}</td>
       <td>
@@ -162,16 +151,6 @@ function Line({ line, ticks }: { line: RecordingLine; ticks: Ticks | null }): JS
       <td class="number muted">{amount(line.bytes, "bytes")}</td>
     </tr>
   );
-}
-
-/** Nobody has looked into it so far. */
-function isUnread({ headline, error }: RecordingLine): boolean {
-  return headline === null && error === null;
-}
-
-function began(from_ns: string): string {
-  const origin = originOf(from_ns);
-  return `${day(origin, 0, zone.value)} ${timeOfDay(origin, 0, zone.value)}`;
 }
 
 function Answer({ line }: { line: RecordingLine }): JSX.Element {
