@@ -1,34 +1,48 @@
-//! Public files of which the truth was read by hand (`testdata/corpus/ABOUT.md`), as far as they are there.
+//! Public files of which the truth was read by hand, as far as they are there. The public benchmark asks about the same ones.
 
-use crate::recordings::{answer, load, testdata};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::recordings::{answer, load, name};
+use crate::repository;
 use crate::score::{Answer, Judged, Truth, judge};
 
-/// File, what it is a recording of, and who is to blame: one of these has to come first, or nobody may be accused.
-const FILES: &[(&str, &str, &[&str])] = &[
-    // One of its full collections was asked for, which took 0.76 s of 33.
-    ("863_gc.log.gz", "gc_log", &["full_gc_old_generation_full", "explicit_gc"]),
-    ("713_gc.log.gz", "gc_log", &[]),
-    ("gc_ccpcc01_late.log.gz", "gc_log", &["explicit_gc"]),
-    ("minimal.log.gz", "gc_log", &["explicit_gc"]),
-    ("tipsgc.log.gz", "gc_log", &["full_gc_old_generation_full"]),
-    ("full_gc_cms.jfr", "jfr", &["full_gc_old_generation_full", "heap_too_small"]),
-    ("example.jfr.gz", "jfr", &["lock_contention"]),
-];
+const CASES: &str = "bench/truth/cases/corpus.json";
 
-pub(crate) fn judged() -> Vec<Judged> {
-    FILES.iter().filter_map(|(file, mix, first)| of_file(file, mix, first)).collect()
+#[derive(Deserialize)]
+struct Cases {
+    cases: Vec<Case>,
 }
 
-fn of_file(file: &str, mix: &str, first: &[&str]) -> Option<Judged> {
-    let path = testdata().join("corpus").join(file);
-    if !path.is_file() {
-        return None;
-    }
-    let recording = load(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
-    let first: Vec<String> = first.iter().map(|id| (*id).to_owned()).collect();
-    let suffered = !first.is_empty();
-    let guilty = if first.len() == 1 { first.iter().cloned().collect() } else { Default::default() };
-    let truth = Truth { first, guilty, suffered, ..Truth::default() };
-    let answer = answer(&recording);
-    Some(judge("corpus", file, mix, &truth, &Answer::from(&answer), Vec::new()))
+/// What is read of a case; `bench/truth/README.md` describes all of it.
+#[derive(Deserialize)]
+struct Case {
+    /// One file, by what it is a recording of.
+    files: BTreeMap<String, String>,
+    /// One of these has to come first; without any, no cause may be named.
+    #[serde(default)]
+    first: Vec<String>,
+    #[serde(default)]
+    also: BTreeSet<String>,
+    #[serde(default)]
+    keep: BTreeSet<String>,
+}
+
+pub(crate) fn judged() -> Vec<Judged> {
+    let text = std::fs::read_to_string(repository().join(CASES)).expect(CASES);
+    let all: Cases = serde_json::from_str(&text).expect(CASES);
+    all.cases.iter().flat_map(of_case).collect()
+}
+
+fn of_case(case: &Case) -> Vec<Judged> {
+    let suffered = !case.first.is_empty();
+    let (first, also, guilty) = (case.first.clone(), case.also.clone(), case.keep.clone());
+    let truth = Truth { first, also, guilty, suffered, ..Truth::default() };
+    let of_file = |(mix, file): (&String, &String)| {
+        let path = repository().join(file);
+        let recording = path.is_file().then(|| load(&path).unwrap_or_else(|error| panic!("{file}: {error}")))?;
+        Some(judge("corpus", &name(&path), mix, &truth, &Answer::from(&answer(&recording)), Vec::new()))
+    };
+    case.files.iter().filter_map(of_file).collect()
 }
