@@ -9,6 +9,7 @@ import type { Run, Runs } from "../src/data/runs.ts";
 import { hasBrowser, launch, type Watched, watched } from "./browser.ts";
 import { findings } from "./findings.ts";
 import { addressWith } from "./opened.ts";
+import { expectPicture } from "./picture.ts";
 
 const isPossible = hasBrowser();
 /** Nothing listens there: every request is answered by the test. */
@@ -152,6 +153,16 @@ describe.runIf(isPossible)("runs over time", () => {
     await page.click("text=all recordings");
     await page.waitForSelector("text=tick two recordings");
     expect(shown.complaints).toEqual([]);
+  });
+
+  test.each([
+    ["runs", false],
+    ["runs-dark", true],
+  ])("looks like its reference, %s", async (name, dark) => {
+    const page = await opened("#v=runs", { dark });
+    await page.waitForSelector(CHART);
+    await page.hover(CHART, { position: await placeOf(page, 10) });
+    await expectPicture(page, name);
   });
 
   test("by keys", async () => {
