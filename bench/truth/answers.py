@@ -1,5 +1,6 @@
 """What tools say: the format in which each tool is judged. README.md describes it."""
 
+import gzip
 import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
@@ -60,7 +61,8 @@ class Answers:
 
 
 def load(file: Path) -> Answers:
-    content = json.loads(file.read_text())
+    data = file.read_bytes()
+    content = json.loads(gzip.decompress(data) if file.suffix == ".gz" else data)
     if content.get("schema") != 1:
         raise Broken(f"{file}: not of schema 1")
     return Answers(content["tool"], content["version"], content["date"], [answer(file, row) for row in content["answers"]])
@@ -74,10 +76,11 @@ def answer(file: Path, row: dict) -> Answer:
 
 
 def write(file: Path, answers: Answers) -> None:
-    """One answer per line, so that a difference between two runs can be read."""
+    """One answer per line, so that a difference between two runs can be read; packed if the file's name says so."""
     head = json.dumps({"schema": 1, "tool": answers.tool, "version": answers.version, "date": answers.date})
     rows = ",\n".join(json.dumps(bare(asdict(answer))) for answer in answers.answers)
-    file.write_text(f'{head[:-1]}, "answers": [\n{rows}\n]}}\n')
+    data = f'{head[:-1]}, "answers": [\n{rows}\n]}}\n'.encode()
+    file.write_bytes(gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
 
 
 def bare(row: dict) -> dict:

@@ -1,6 +1,7 @@
 """How what tools say becomes answers."""
 
 import unittest
+from pathlib import Path
 
 from kit.places import REPO
 from truth.tools import fathom, gctoolkit, jmc
@@ -46,6 +47,12 @@ class Fathom(unittest.TestCase):
         self.assertFalse(fathom.answer("x", "jfr", {"explanations": [well, unknown]}).all_clear)
 
 
+    def test_a_refusal_does_not_name_the_machine(self):
+        said = "a line\nfathom: /somewhere/x.log: not a format\n"
+        self.assertEqual(fathom.refusal(said, [Path("/somewhere/x.log")]), "fathom: x.log: not a format")
+        self.assertEqual(fathom.refusal("", []), "ended without a word")
+
+
 class Jmc(unittest.TestCase):
     def rules(self, *rules: tuple[str, str, float | None]) -> list:
         rows = [{"id": id, "severity": severity} | ({} if score is None else {"score": score}) for id, severity, score in rules]
@@ -81,9 +88,13 @@ class GcToolKit(unittest.TestCase):
         named = self.answer(self.pause(0, 0.3), self.pause(9, 2, "JAVA_LANG_SYSTEM"), self.pause(15, 0.1, kind="FullGC")).named()
         self.assertEqual([one.ids for one in named], [["explicit_gc"], of_collections.YOUNG])
 
-    def test_a_stop_without_a_collection_has_its_own_causes(self):
+    def test_many_short_pauses_are_slow_if_they_take_much_of_the_log(self):
+        named = self.answer(*(self.pause(at, 0.1) for at in range(20)), self.pause(20, 0.1, "JAVA_LANG_SYSTEM")).named()
+        self.assertEqual([one.own for one in named], ["G1_EVACUATION_PAUSE 2.0 s"])
+
+    def test_a_stop_without_a_collection_is_doubtful(self):
         stop = {"at": 1.0, "seconds": 0.5, "is": "ApplicationStoppedTime", "until_stopped": 0.4, "of_gc": False}
-        self.assertEqual([one.ids for one in self.answer(stop).named()], [["long_time_to_safepoint", "vm_operations"]])
+        self.assertEqual([(one.ids, one.doubtful) for one in self.answer(stop).named()], [(["long_time_to_safepoint", "vm_operations"], True)])
 
     def test_a_log_of_which_nothing_is_read_is_refused(self):
         self.assertEqual(self.answer().refused, "no event was found")

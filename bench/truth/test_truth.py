@@ -1,18 +1,35 @@
 """The files of the benchmark: that the truth can be read, and that the tables of results are those of the answers."""
 
+import contextlib
+import io
 import tempfile
 import unittest
 from dataclasses import replace
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from unittest.mock import patch
 
 from kit.places import REPO
 from truth import answers, cases, labs
 
 CATALOG = REPO / "crates" / "causes" / "catalog"
+RESULTS = cases.HERE / "results"
 
 
 def catalog() -> set[str]:
     return {folder.name for folder in CATALOG.iterdir() if folder.is_dir()}
+
+
+def printed(*words: str) -> str:
+    """What `bench/truth/score` prints."""
+    loader = SourceFileLoader("score", str(cases.HERE / "score"))
+    module = module_from_spec(spec_from_loader("score", loader))
+    loader.exec_module(module)
+    out = io.StringIO()
+    with patch("sys.argv", ["score", *words]), contextlib.redirect_stdout(out):
+        module.main()
+    return out.getvalue()
 
 
 class Truth(unittest.TestCase):
@@ -54,9 +71,21 @@ class Results(unittest.TestCase):
         said = answers.Said(["a"], "shown", 1, 0.5, ["b"], "own words", doubtful=True)
         some = [answers.Answer("set/x", "jfr", slow=[], causes=[said]), answers.Answer("set/y", "jfr", refused="no")]
         whole = answers.Answers("Tool", "1", "2026-01-01", some)
-        with tempfile.TemporaryDirectory() as scratch:
-            answers.write(Path(scratch) / "x.json", whole)
-            self.assertEqual(answers.load(Path(scratch) / "x.json"), whole)
+        for name in ["x.json", "x.json.gz"]:
+            with tempfile.TemporaryDirectory() as scratch:
+                answers.write(Path(scratch) / name, whole)
+                self.assertEqual(answers.load(Path(scratch) / name), whole)
+
+    def test_answers_are_to_cases_that_are_there(self):
+        known = {case.id for case in cases.load()}
+        given = [answer.case for file in RESULTS.glob("*.json.gz") for answer in answers.load(file).answers]
+        self.assertTrue(given)
+        self.assertEqual(set(given) - known, set())
+
+    def test_the_tables_are_those_of_the_answers(self):
+        text = (cases.HERE / "README.md").read_text()
+        self.assertIn(printed(), text)
+        self.assertIn(printed("--sure"), text)
 
 
 if __name__ == "__main__":

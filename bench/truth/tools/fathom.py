@@ -25,9 +25,17 @@ def answers(asked: list[tuple[Question, list[Path]]]) -> Iterator[Answer]:
         case, given = question.key()
         done = subprocess.run([program(), "explain", "--json", *files], capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
-            yield Answer(case, given, refused=(done.stderr.strip().splitlines() or ["refused"])[-1])
+            yield Answer(case, given, refused=refusal(done.stderr, files))
         else:
             yield answer(case, given, json.loads(done.stdout))
+
+
+def refusal(said: str, files: list[Path]) -> str:
+    """The last line of it, without the places of the files, which are those of one machine."""
+    last = (said.strip().splitlines() or ["ended without a word"])[-1]
+    for file in files:
+        last = last.replace(str(file), file.name)
+    return last
 
 
 def answer(case: str, given: str, said: dict) -> Answer:

@@ -18,6 +18,7 @@ import com.microsoft.gctoolkit.parser.UnifiedG1GCParser;
 import com.microsoft.gctoolkit.parser.UnifiedGenerationalParser;
 import com.microsoft.gctoolkit.parser.UnifiedJVMEventParser;
 import com.microsoft.gctoolkit.parser.ZGCParser;
+import com.microsoft.gctoolkit.time.DateTimeStamp;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +39,7 @@ public final class GcToolKitPauses {
 
         @Override
         public void publish(ChannelName from, JVMEvent event) {
-            String row = "{\"at\": " + number(event.getDateTimeStamp().getTimeStamp());
+            String row = "{\"at\": " + number(seconds(event.getDateTimeStamp()));
             row += ", \"seconds\": " + number(event.getDuration()) + ", \"is\": \"" + event.getClass().getSimpleName() + '"';
             if (event instanceof GCEvent gc) {
                 row += ", \"type\": \"" + gc.getGarbageCollectionType() + "\", \"cause\": \"" + gc.getGCCause() + '"';
@@ -80,10 +81,19 @@ public final class GcToolKitPauses {
             parser.publishTo(found);
         }
         try (Stream<String> lines = log.stream()) {
-            lines.forEach(line -> chosen.forEach(parser -> parser.receive(line)));
+            lines.forEach(line -> chosen.forEach(parser -> receive(parser, line)));
         }
-        chosen.forEach(parser -> parser.receive(log.endOfData()));
+        chosen.forEach(parser -> receive(parser, log.endOfData()));
         return found.rows;
+    }
+
+    /** A parser that fails at a line goes on with the next one: the others' events, and its own later ones, are still worth much. */
+    private static void receive(GCLogParser parser, String line) {
+        try {
+            parser.receive(line);
+        } catch (RuntimeException failure) {
+            // Of one line.
+        }
     }
 
     private static List<GCLogParser> parsers() {
@@ -91,6 +101,11 @@ public final class GcToolKitPauses {
                 new CMSTenuredPoolParser(), new GenerationalHeapParser(), new JVMEventParser(), new PreUnifiedG1GCParser(),
                 new ShenandoahParser(), new UnifiedG1GCParser(), new UnifiedGenerationalParser(), new UnifiedJVMEventParser(),
                 new ZGCParser());
+    }
+
+    /** Uptime; the wall clock where a log has no uptimes. */
+    private static double seconds(DateTimeStamp stamp) {
+        return stamp.hasTimeStamp() ? stamp.getTimeStamp() : stamp.toEpochInMillis() / 1000;
     }
 
     private static String number(double value) {

@@ -1,10 +1,11 @@
 """GCToolKit's parsers, and the simplest rule that turns what they find into an answer: GCToolKit itself gives figures and no verdict.
 
-A log is slow if a pause takes as long as G1's default goal, or if pauses take a twentieth of a log of ten seconds or more. Then
-the causes of the pauses are named in order of their time, from a tenth of it on.
+Pauses of the same causes are named if one of them takes as long as G1's default goal, or if together they take a twentieth of a log
+of ten seconds or more; in order of their time. Stops without a collection are doubtful: of some logs the parsers take the stamp of
+the line for the length of the stop.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,6 @@ READS = ("gc_log",)
 LONG_S = 0.2
 # The overhead of collections from which handbooks call a heap badly sized, and a log long enough for a share.
 PART, LOG_S = 0.05, 10.0
-NAMED_FROM = 0.1
 
 
 def version() -> str:
@@ -35,31 +35,31 @@ def answers(asked: list[tuple[Question, list[Path]]]) -> Iterator[Answer]:
 
 def answer(case: str, given: str, line: dict) -> Answer:
     events = line.get("events", [])
-    pauses = [event for event in events if event.get("stops") or event.get("of_gc") is False]
     if not events:
         return Answer(case, given, refused=line.get("refused", "no event was found"))
-    return Answer(case, given, causes=named(pauses) if is_slow(events, pauses) else [])
-
-
-def is_slow(events: list[dict], pauses: list[dict]) -> bool:
     log_s = max(event["at"] + event["seconds"] for event in events) - min(event["at"] for event in events)
-    total_s = sum(event["seconds"] for event in pauses)
-    return any(event["seconds"] >= LONG_S for event in pauses) or (log_s >= LOG_S and total_s >= PART * log_s)
-
-
-def named(pauses: list[dict]) -> list[Said]:
-    by_causes: Counter[tuple[str, ...]] = Counter()
-    own: dict[tuple[str, ...], str] = {}
-    for event in pauses:
-        ids = tuple(causes(event))
-        by_causes[ids] += event["seconds"]
-        own.setdefault(ids, event.get("cause") or event["is"])
-    total_s = by_causes.total()
-    large = [(ids, seconds / total_s) for ids, seconds in by_causes.most_common() if seconds >= NAMED_FROM * total_s]
-    return [Said(list(ids), "likely", rank, round(share, 4), own=own[ids]) for rank, (ids, share) in enumerate(large, 1)]
+    groups = defaultdict(list)
+    for event in events:
+        if event.get("stops") or event.get("of_gc") is False:
+            groups[tuple(causes(event))].append(event)
+    large = sorted((group for group in groups.values() if is_slow(group, log_s)), key=total_s, reverse=True)
+    return Answer(case, given, causes=[named(group, rank) for rank, group in enumerate(large, 1)])
 
 
 def causes(event: dict) -> list[str]:
     if "cause" not in event:
         return STOPPED[0]
     return (CAUSES.get(event["cause"]) or KINDS.get(event["is"]) or OTHER)[0]
+
+
+def is_slow(pauses: list[dict], log_s: float) -> bool:
+    return any(event["seconds"] >= LONG_S for event in pauses) or (log_s >= LOG_S and total_s(pauses) >= PART * log_s)
+
+
+def total_s(pauses: list[dict]) -> float:
+    return sum(event["seconds"] for event in pauses)
+
+
+def named(pauses: list[dict], rank: int) -> Said:
+    own = f"{pauses[0].get('cause') or pauses[0]['is']} {total_s(pauses):.1f} s"
+    return Said(causes(pauses[0]), "likely", rank, own=own, doubtful="cause" not in pauses[0])
