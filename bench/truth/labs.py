@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-REPO = Path(__file__).resolve().parent.parent.parent
+from kit.places import REPO
+
 RECORDINGS = "testdata/labs"
 FILES = {"jfr": "recording.jfr.gz", "gc_log": "gc.log.gz", "latency": "latency.csv.gz"}
 QUESTIONS = [["jfr"], ["gc_log"], ["jfr", "gc_log", "latency"]]

@@ -3,13 +3,15 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 from kit import fetch
 from kit.places import Refused, jdk_in_path
 from kit.recording import compile_java
+from truth.answers import Answer
+from truth.cases import Question
 
 # So many files are read by one JVM, whose start would take longer than most files do.
 BATCH = 50
@@ -20,6 +22,13 @@ POM = "{http://maven.apache.org/POM/4.0.0}"
 def version(folder: Path) -> str:
     pom = ElementTree.parse(folder / "pom.xml").getroot()
     return pom.find(f"{POM}dependencies/{POM}dependency/{POM}version").text
+
+
+def answers(folder: Path, main: str, asked: list[tuple[Question, list[Path]]], answer: Callable[[str, str, dict], Answer]) -> Iterator[Answer]:
+    """An answer for each question of one file, made of what the program of the folder says of that file."""
+    said = lines(folder, main, [file for _, [file] in asked])
+    for (question, _), line in zip(asked, said, strict=True):
+        yield answer(*question.key(), line)
 
 
 def lines(folder: Path, main: str, files: list[Path]) -> Iterator[dict]:

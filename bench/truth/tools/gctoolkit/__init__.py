@@ -28,9 +28,7 @@ def version() -> str:
 
 
 def answers(asked: list[tuple[Question, list[Path]]]) -> Iterator[Answer]:
-    said = java.lines(HERE, "GcToolKitPauses", [file for _, [file] in asked])
-    for (question, _), line in zip(asked, said, strict=True):
-        yield answer(*question.key(), line)
+    return java.answers(HERE, "GcToolKitPauses", asked, answer)
 
 
 def answer(case: str, given: str, line: dict) -> Answer:

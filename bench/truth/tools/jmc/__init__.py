@@ -21,9 +21,7 @@ def version() -> str:
 
 
 def answers(asked: list[tuple[Question, list[Path]]]) -> Iterator[Answer]:
-    said = java.lines(HERE, "JmcRules", [file for _, [file] in asked])
-    for (question, _), line in zip(asked, said, strict=True):
-        yield answer(*question.key(), line)
+    return java.answers(HERE, "JmcRules", asked, answer)
 
 
 def answer(case: str, given: str, line: dict) -> Answer:
