@@ -97,7 +97,7 @@ impl Facts {
             let is_of_jdk = jdk.as_ref().is_some_and(|jdk| path.starts_with(jdk));
             let facts = if is_of_jdk { &mut self.derived } else { &mut self.given };
             let known = facts.entry(format!("{NATIVE}{}", native_name(path)));
-            // Two libraries of one name are told apart by their builds alone.
+            // Two libraries of one name differ by their builds alone.
             known.and_modify(|builds| *builds = format!("{builds} {build}")).or_insert_with(|| build.to_owned());
         }
     }

@@ -43,7 +43,7 @@ test("causes of a run by the time that they lost, without those that lost none",
   expect(lostOf(SERIES, 1).map(({ id }) => id)).toEqual(["disk_slow", "lock_contention"]);
 });
 
-test("lost time names what it is told for", () => {
+test("lost time names what it is divided by", () => {
   expect(lostPer([run()])).toBe("request");
   expect(lostPer([run({ latencies: null })])).toBe("second");
   expect(lostPer([run({ latencies: null }), run()])).toBe("request or second");

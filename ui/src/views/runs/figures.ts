@@ -44,7 +44,7 @@ export function lostOf({ lost }: Pick<Runs, "lost">, run: number): Lost[] {
   return all.filter(({ ns }) => ns > 0).sort((a, b) => b.ns - a.ns);
 }
 
-/** What lost time is told for: a request, or a second of a run whose requests are not known. */
+/** What lost time is divided by: a request, or a second of a run whose requests are not known. */
 export function lostPer(runs: readonly Run[]): string {
   const units = [...new Set(runs.map(({ latencies }) => (latencies === null ? "second" : "request")))];
   return units.sort().join(" or ");
