@@ -1,14 +1,11 @@
 //! How long the requests of one run took.
 
+use std::cmp::Reverse;
+
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Sources, quantile};
+use fathom_timeline::{AT_SOCKETS, Sources, quantile, rank_of_requests};
 use serde::Serialize;
-
-/// The source of requests that were measured at sockets.
-const AT_SOCKETS: &str = "requests";
-/// That of a capture of packets.
-const CAPTURE: &str = "pcap";
 
 /// Quantiles of one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,16 +45,11 @@ impl Latencies {
     }
 }
 
-/// Of whom the timeline takes requests: a file says better than sockets how long users waited, and a capture of packets comes last.
+/// Of whom the timeline takes requests.
 fn source(recording: &Recording) -> String {
     let kind = recording.strings.find(span::REQUEST);
     let sources = recording.spans.rows().filter(|row| Some(row.kind) == kind).map(|row| recording.text(row.source));
-    let rank = |source: &&str| match *source {
-        CAPTURE => 2,
-        AT_SOCKETS => 1,
-        _ => 0,
-    };
-    match sources.min_by_key(rank) {
+    match sources.min_by_key(|source| Reverse(rank_of_requests(source))) {
         Some(AT_SOCKETS) | None => "sockets".to_owned(),
         Some(source) => source.to_owned(),
     }

@@ -17,7 +17,7 @@ use crate::median;
 use crate::threads::is_application;
 
 /// The source of requests that were measured at their sockets.
-pub(crate) const AT_SOCKETS: &str = "requests";
+pub const AT_SOCKETS: &str = "requests";
 
 /// The source of what was read from a capture of packets.
 pub(crate) const CAPTURE: &str = "pcap";
@@ -315,12 +315,21 @@ pub(crate) fn are_measured(recording: &Recording, rows: &[u32]) -> bool {
     source.is_some_and(measures)
 }
 
-/// How good a source of spans of a kind is, before how much time it covers: who waits knows best how long, and a capture least.
+/// How good a source of spans of a kind is, before how much time it covers.
 pub(crate) fn rank_of_source(recording: &Recording, kind: StrId, source: StrId) -> u8 {
-    match recording.text(source) {
+    let source = recording.text(source);
+    match recording.text(kind) {
+        span::REQUEST => rank_of_requests(source),
+        _ => u8::from(source != CAPTURE),
+    }
+}
+
+/// The same of requests: who waits knows best how long, and a capture least.
+pub fn rank_of_requests(source: &str) -> u8 {
+    match source {
         CAPTURE => 0,
-        source if recording.text(kind) == span::REQUEST && !measures(source) => 2,
-        _ => 1,
+        AT_SOCKETS => 1,
+        _ => 2,
     }
 }
 
