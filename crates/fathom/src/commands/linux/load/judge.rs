@@ -1,6 +1,7 @@
 //! Whether the generator can be ruled out: what it measured is only worth something if it was not late itself.
 
 use super::engine::{Engine, Sent};
+use super::host::Host;
 use super::numbers::Times;
 
 /// Requests are sent as late as this at most, at the 99th percentile; and the engine's threads wait as long as this for a CPU
@@ -14,8 +15,8 @@ const CPU_FULL: f64 = 0.9;
 const OWN_ERRORS: [&str; 3] = ["too many open files", "cannot assign requested address", "no buffer space available"];
 
 /// Why the run says nothing about the server; empty if it does.
-pub(super) fn reasons(sent: &[Sent], lag: &Times, engine: &Engine) -> Vec<String> {
-    [late(lag), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent)]
+pub(super) fn reasons(sent: &[Sent], lag: &Times, engine: &Engine, host: Option<&Host>) -> Vec<String> {
+    [late(lag, host), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent)]
         .into_iter()
         .flatten()
         .collect()
@@ -26,9 +27,13 @@ pub(super) fn lag(sent: &[Sent]) -> Times {
     Times::of(sent.iter().map(|one| one.sent_ns - one.due_ns).collect())
 }
 
-fn late(lag: &Times) -> Option<String> {
+fn late(lag: &Times, host: Option<&Host>) -> Option<String> {
     let p99 = lag.p99_ns;
-    (p99 > LATE_NS).then(|| format!("requests were sent up to {} late (p99), more than {}", ms(p99), ms(LATE_NS)))
+    let by_host = host.filter(|host| host.took()).map_or(String::new(), |host| {
+        format!("; the host took {:.0} % of the CPUs meanwhile", 100.0 * host.stolen_ratio)
+    });
+    (p99 > LATE_NS)
+        .then(|| format!("requests were sent up to {} late (p99), more than {}{by_host}", ms(p99), ms(LATE_NS)))
 }
 
 fn busy(engine: &Engine) -> Option<String> {
@@ -87,9 +92,9 @@ mod tests {
     #[test]
     fn a_generator_that_kept_up_is_ruled_out() {
         let sent = sent(900_000);
-        assert_eq!(reasons(&sent, &lag(&sent), &engine(1_000_000_000, 50_000_000)), [""; 0]);
+        assert_eq!(reasons(&sent, &lag(&sent), &engine(1_000_000_000, 50_000_000), None), [""; 0]);
         let unknown = Engine { schedule: None, ..engine(0, 0) };
-        assert_eq!(reasons(&sent, &lag(&sent), &unknown), [""; 0]);
+        assert_eq!(reasons(&sent, &lag(&sent), &unknown, None), [""; 0]);
     }
 
     #[test]
@@ -105,8 +110,17 @@ mod tests {
             (sent(0), &engine(0, 150_000_000), "waited 1.500 ms for a CPU"),
             (refused, &good, "1 requests could not be sent from here: too many open files"),
         ] {
-            let found = reasons(&sent, &lag(&sent), engine);
+            let found = reasons(&sent, &lag(&sent), engine, None);
             assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_the_host_took_is_part_of_the_reason() {
+        let sent = sent(2_000_000);
+        let host = |stolen_ratio| Host { stolen_ratio, quiet_requests: 0, quiet_lag: Times::default() };
+        let found = |ratio| reasons(&sent, &lag(&sent), &engine(0, 0), Some(&host(ratio))).concat();
+        assert!(found(0.18).ends_with("; the host took 18 % of the CPUs meanwhile"), "{}", found(0.18));
+        assert!(found(0.005).ends_with("1.000 ms"), "{}", found(0.005));
     }
 }

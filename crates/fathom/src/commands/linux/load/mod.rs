@@ -1,10 +1,12 @@
 //! `fathom load`: production's requests, sent to another server when they are due.
 //!
 //! [`source`] reads what arrived, [`mod@schedule`] says what is due when, [`engine`] has another program send it, [`fakes`] stand
-//! in for what the server calls, [`judge`] says whether that program kept up, and [`summary`] what was seen.
+//! in for what the server calls, [`host`] looks at what the machine's host takes, [`judge`] says whether that program kept up, and
+//! [`summary`] what was seen.
 
 mod engine;
 mod fakes;
+mod host;
 mod judge;
 mod numbers;
 mod schedule;
@@ -23,6 +25,7 @@ use fathom_report::json;
 
 use self::engine::{Engine, Sent, Setting};
 use self::fakes::Fakes;
+use self::host::{Host, Looking};
 use self::schedule::{Due, Wanted, schedule};
 use self::source::Source;
 use self::summary::{Asked, Summary, requests_csv};
@@ -125,8 +128,10 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     place.enter()?;
     let length_s = due.last().map_or(0, |last| last.due_ns / 1_000_000_000);
     progress.says(&format!("sending {} requests in {length_s} s", due.len()));
+    let looking = Looking::start();
     let (sent, engine) =
         engine::run(&program, &setting(args), &requests, &due).inspect_err(|_| place.remove_if_empty())?;
+    let host = looking.end(&sent, engine.began_ns);
     let fakes = fakes.map_or(Ok(Vec::new()), Fakes::end)?;
     let asked = Asked {
         from: args.from.display().to_string(),
@@ -138,7 +143,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         requests: &requests,
         due: &due,
     };
-    let summary = written(asked, &sent, &engine)?;
+    let summary = written(asked, &sent, &engine, host)?;
     place.give_to_caller()?;
     drop(progress);
     Ok(answer(args, &summary))
@@ -213,9 +218,9 @@ fn headers(given: &[(String, String)]) -> HashMap<&str, Vec<&str>> {
 }
 
 /// Writes into the folder that this is run in. Of a run that shows nothing no latencies stay.
-fn written(asked: Asked, sent: &[Sent], engine: &Engine) -> Result<Summary> {
+fn written(asked: Asked, sent: &[Sent], engine: &Engine, host: Option<Host>) -> Result<Summary> {
     let csv = requests_csv(&asked, sent, engine.began_ns);
-    let summary = Summary::new(asked, sent, engine);
+    let summary = Summary::new(asked, sent, engine, host);
     match summary.is_measured() {
         true => fs::write("requests.csv", csv).context("requests.csv")?,
         false => fs::remove_file(HISTOGRAMS).context(HISTOGRAMS)?,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::engine::{Engine, Sent};
 use super::fakes::Did;
+use super::host::Host;
 use super::judge;
 use super::numbers::Times;
 use super::schedule::Due;
@@ -55,6 +56,8 @@ struct Generator {
     cpu_ratio: Option<f64>,
     cpus: u32,
     run_queue_ns_per_request: Option<i64>,
+    /// What the host of the virtual machine took; none on kernels that do not say.
+    host: Option<Host>,
     under_way_max: u32,
     workers: u32,
 }
@@ -101,9 +104,9 @@ fn with_routes<'a>(asked: &Asked<'a>, sent: &'a [Sent]) -> impl Iterator<Item = 
 }
 
 impl Summary {
-    pub(super) fn new(asked: Asked, sent: &[Sent], engine: &Engine) -> Summary {
+    pub(super) fn new(asked: Asked, sent: &[Sent], engine: &Engine, host: Option<Host>) -> Summary {
         let lag = judge::lag(sent);
-        let reasons = judge::reasons(sent, &lag, engine);
+        let reasons = judge::reasons(sent, &lag, engine, host.as_ref());
         let duration_ns = sent.last().map_or(0, |last| last.due_ns);
         Summary {
             schema: SCHEMA,
@@ -113,7 +116,7 @@ impl Summary {
             requests: sent.len(),
             duration_ns,
             rate: sent.len() as f64 / (duration_ns.max(1) as f64 / 1e9),
-            generator: generator(lag, sent, engine),
+            generator: generator(lag, sent, engine, host),
             from: asked.from,
             to: asked.to.to_owned(),
             folder: asked.folder,
@@ -166,16 +169,17 @@ impl Generator {
             judge::ms(self.lag.p99_ns),
             self.under_way_max,
             self.workers
-        )
+        ) + &self.host.as_ref().filter(|host| host.took()).map_or(String::new(), Host::text)
     }
 }
 
-fn generator(lag: Times, sent: &[Sent], engine: &Engine) -> Generator {
+fn generator(lag: Times, sent: &[Sent], engine: &Engine, host: Option<Host>) -> Generator {
     Generator {
         lag,
         cpu_ratio: judge::cpu_ratio(engine),
         cpus: engine.cpus,
         run_queue_ns_per_request: judge::run_queue_ns(sent, engine),
+        host,
         under_way_max: engine.under_way,
         workers: engine.workers,
     }
@@ -344,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_run_as_text() {
-        let summary = with(|asked| Summary::new(asked, &sent(), &engine(10)));
+        let summary = with(|asked| Summary::new(asked, &sent(), &engine(10), None));
         assert!(summary.is_measured());
         let text = summary.text();
         for line in [
@@ -366,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_refused_run_has_no_latencies() {
-        let summary = with(|asked| Summary::new(asked, &sent(), &engine(2)));
+        let summary = with(|asked| Summary::new(asked, &sent(), &engine(2), None));
         assert!(!summary.is_measured());
         let json = serde_json::to_value(&summary).unwrap();
         assert_eq!((json["outcome"].as_str(), json.get("measured")), (Some("inconclusive"), None));
