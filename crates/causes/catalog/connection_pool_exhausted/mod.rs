@@ -1,12 +1,14 @@
 //! Threads wait for a connection (or another object) of a pool in which all are in use.
 
+mod pool_users;
+
 use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Root, ThreadState, Wait};
 
-use crate::measure::pool_users::{self, Users};
 use crate::measure::waits::{self, Waits};
 use crate::measure::{cpu_shortage, event_loops, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
+use pool_users::Users;
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
