@@ -78,15 +78,6 @@ pub enum Support {
 /// Some time of each of some threads; of the whole process under 0.
 pub type ThreadTime = BTreeMap<i64, Intervals>;
 
-/// The time of threads from stretches of it: thread, beginning, end; they may overlap.
-pub(crate) fn thread_time(stretches: impl IntoIterator<Item = (i64, i64, i64)>) -> ThreadTime {
-    let mut times: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for (tid, from_ns, to_ns) in stretches {
-        times.entry(tid).or_default().push((from_ns, to_ns));
-    }
-    times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect()
-}
-
 /// Thread time that a cause explains: which time, not only how much, so that two causes are not paid for the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {

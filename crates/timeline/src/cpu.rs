@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{counter, event, role, span};
+use fathom_evidence::tables::Span;
 
 use crate::collections::{Causes, PauseCpu};
 use crate::grid::{BUCKET_NS, Grid};
@@ -277,13 +278,9 @@ fn workers(sources: &Sources<'_>) -> f64 {
 }
 
 fn concurrent_phases(sources: &Sources<'_>, causes: &Causes) -> BTreeMap<Origin, Intervals> {
-    let mut phases: BTreeMap<Origin, Vec<(i64, i64)>> = BTreeMap::new();
-    for phase in sources.spans(span::GC_CONCURRENT) {
-        let origin = causes.collection(sources, &phase).origin;
-        let end = phase.end_ns();
-        phases.entry(origin).or_default().push((phase.time_ns, end));
-    }
-    phases.into_iter().map(|(origin, spans)| (origin, Intervals::union(spans))).collect()
+    let origin = |phase: &Span| causes.collection(sources, phase).origin;
+    let phases = sources.spans(span::GC_CONCURRENT);
+    Intervals::by_key(phases.map(|phase| (origin(&phase), phase.time_ns, phase.end_ns())))
 }
 
 /// Threads of the JVM that are neither compiler nor collector, where their CPU is known apart.

@@ -12,7 +12,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
 
-use crate::cause::{Claim, ThreadTime, thread_time};
+use crate::cause::{Claim, ThreadTime};
 use crate::explanation::Look;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, sleeps};
@@ -104,7 +104,7 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
 
 /// What others of the program waited for while these slept: of that it is known whose sleep it was, or how much it was in all.
 fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item = &'s Span>) -> Vec<Claim> {
-    let helpers = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
+    let helpers = Intervals::by_key(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
     let (now, before) = comparison.both_looked_at(|period| native::counted(period, |tid| helpers.contains_key(&tid)));
     let counted_ns = (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
     let mut claims: Vec<Claim> = sleeps::STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();

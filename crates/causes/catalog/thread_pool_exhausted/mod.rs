@@ -10,7 +10,7 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
 use self::line::{Line, Waiters};
-use crate::cause::{Claim, thread_time};
+use crate::cause::Claim;
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -147,7 +147,7 @@ fn more_of_the_same(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Vec
         })
     };
     let more = now.into_iter().filter(|(state, waits)| !is_nobodys_work(*state) && is_more(state, waits));
-    more.map(|(state, waits)| Claim::during(state, thread_time(waits))).collect()
+    more.map(|(state, waits)| Claim::during(state, Intervals::by_key(waits))).collect()
 }
 
 /// What the workers waited for themselves, where that is most of their time: it comes first.
