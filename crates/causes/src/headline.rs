@@ -1,7 +1,7 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::StrId;
-use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
+use fathom_evidence::kinds::{counter, loss, recorded, span, subject};
 use fathom_timeline::{Account, Flaw, Unanswered, median};
 
 use crate::changes;
@@ -303,7 +303,7 @@ impl Seen {
             requests_s: latency::seconds(comparison),
             flaw: account.requests_flaw,
             stops: stops || comparison.has_source("gc_log"),
-            code: [event::CPU, event::EXECUTION].iter().any(|event| sources.samples(event).next().is_some()),
+            code: sources.running_event().is_some(),
             waits: WAITS.iter().all(|event| comparison.is_recorded(event)),
             kernel: sources.has_counter(counter::THREAD_RUN_QUEUE_NS)
                 && ["page_faults", "scheduler"].iter().all(|source| comparison.has_source(source)),

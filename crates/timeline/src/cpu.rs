@@ -314,12 +314,12 @@ const THREADS_PER_PERIOD: f64 = 5.0;
 impl Seen {
     /// CPU samples where there are any; else the samples of executing Java threads.
     fn new(sources: &Sources<'_>) -> Seen {
-        let is_fair = sources.samples(event::CPU).next().is_some();
-        let event = if is_fair { event::CPU } else { event::EXECUTION };
+        let event = sources.running_event();
+        let is_fair = event == Some(event::CPU);
         let zeros = || sources.grid.zeros();
         let mut seen = Seen { layers: BTreeMap::new(), application_ns: zeros(), compiler_ns: zeros(), is_fair };
         let mut layer_of: HashMap<StackId, Layer> = HashMap::new();
-        for sample in sources.samples(event) {
+        for sample in event.into_iter().flat_map(|event| sources.samples(event)) {
             let Some(bucket) = sources.grid.bucket_of(sample.time_ns) else { continue };
             let weight = sample.weight_ns.max(0) as f64;
             if sources.is_application(sample.tid) {

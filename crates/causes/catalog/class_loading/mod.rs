@@ -74,7 +74,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (waits, waits_before) = waits_below::both(comparison, |period| WaitsBelow::of(period, is_loading));
     let waiting = (waits.threads(), waits_before.as_ref().map(WaitsBelow::threads));
     let loaded = loaded(comparison);
-    let is_sampled = comparison.sources().samples(stacks::running_event(comparison)).next().is_some();
+    let is_sampled = comparison.sources().running_event().is_some();
     if !is_sampled && waits.is_empty() {
         return none_seen(comparison, loaded);
     }

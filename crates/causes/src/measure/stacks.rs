@@ -36,8 +36,7 @@ pub fn has_frame_of(recording: &Recording, stack: StackId, layers: &[&str]) -> b
 
 /// The event that tells what ran: samples of the CPU, or those that JFR makes of a few threads.
 pub fn running_event(comparison: &Comparison<'_>) -> &'static str {
-    let has_cpu = comparison.sources().samples(event::CPU).next().is_some();
-    if has_cpu { event::CPU } else { event::EXECUTION }
+    comparison.sources().running_event().unwrap_or(event::EXECUTION)
 }
 
 /// Which part of the application's CPU is below a function.
