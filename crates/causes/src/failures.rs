@@ -27,7 +27,7 @@ const KINDS: [(&str, &str, &str); 4] = [
 
 /// How often something failed at an endpoint while somebody looked.
 pub(crate) fn count(sources: &Sources<'_>, name: &str, endpoint: &str) -> f64 {
-    0.0 + sources.counter(name, endpoint).rises().map(|rise| rise.2).sum::<f64>()
+    sources.counter(name, endpoint).total_rise()
 }
 
 /// What is said of those that are a good part of all at their port or peer.

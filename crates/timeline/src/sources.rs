@@ -27,6 +27,12 @@ impl Series {
         Series::rises_of(&self.0)
     }
 
+    /// By how much a growing counter rose in all.
+    pub fn total_rise(&self) -> f64 {
+        // `sum()` of an empty iterator of floats is -0.0.
+        0.0 + self.rises().map(|(.., rise)| rise).sum::<f64>()
+    }
+
     fn rises_of(points: &[(i64, f64)]) -> impl Iterator<Item = (i64, i64, f64)> + '_ {
         points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1)).filter(|rise| rise.2 > 0.0)
     }

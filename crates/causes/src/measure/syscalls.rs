@@ -88,7 +88,7 @@ impl ByThread {
 
     fn total(&self, tid: i64) -> f64 {
         let series = self.0.get(&tid).map_or(&[][..], Vec::as_slice);
-        series.iter().flat_map(Series::rises).map(|(_, _, rise)| rise).sum()
+        series.iter().map(Series::total_rise).sum()
     }
 }
 
