@@ -61,7 +61,7 @@ pub use stops::StopSpan;
 pub use traffic::Traffic;
 pub use traffic::calls::Call;
 pub use traffic::unsent::Unsent;
-pub use traffic::users::{AT_SOCKETS, Answer, Port, Request, rank_of_requests};
+pub use traffic::users::{AT_SOCKETS, Answer, Port, Request, count as requests_count, rank_of_requests};
 pub use unanswered::Unanswered;
 pub use waits::{RECLAIM, is_class_initialization, is_own, of_standing, telling_frame, waits_for_memory};
 pub use wakers::Wakers;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{Signal, SignalKind, latency};
 use crate::account::Account;
 use crate::sources::Sources;
-use crate::traffic::users::{Request, quantile};
+use crate::traffic::users::{Request, lengths, quantile};
 use scan::Second;
 
 /// A second whose requests are this many times as often late as at other times.
@@ -31,8 +31,7 @@ pub(crate) fn find(sources: &Sources<'_>, account: &Account, told: &[bool]) -> O
     let all = &account.requests_as_work()?.count;
     let usable: Vec<bool> = (0..all.len()).map(|index| !told[index] && is_usable(account, index)).collect();
     let is_usual = |request: &Request| account.grid.bucket_of(request.from_ns).is_some_and(|index| usable[index]);
-    let lengths = sources.traffic.requests().filter(is_usual).map(|request| (request.duration_ns(), request.weight));
-    let usual_ns = quantile(&mut lengths.collect::<Vec<_>>(), USUAL)?;
+    let usual_ns = quantile(&mut lengths(sources.traffic.requests().filter(is_usual)), USUAL)?;
     let least_ns = |times: f64| (usual_ns * times).max(latency::JITTER_P99_NS);
     let is_late = |request: &Request| request.duration_ns() as f64 >= least_ns(LENGTHS[0]);
     let late: Vec<Request> = sources.traffic.requests().filter(is_late).collect();
