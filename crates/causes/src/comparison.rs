@@ -10,7 +10,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
     Account, Analysis, BUCKET_NS, Excess, Intervals, Segment, SignalKind, Slowdown, Sources, StopSpan, ThreadState,
-    Waiting, median,
+    Waiting, begins_with, median,
 };
 
 use crate::explanation::Evidence;
@@ -381,10 +381,9 @@ impl<'a> Comparison<'a> {
     /// The stack of a wait as text, from the innermost frame of Java on that says something: in the code below it all waits look alike.
     pub fn wait_text(&self, stack: StackId, depth: usize) -> String {
         let recording = self.recording();
-        let is_plumbing = |symbol: &str| PARKING.iter().any(|begins| symbol.starts_with(begins));
         let is_below = |frame: &Frame| {
             matches!(recording.text(frame.kind), frame::KERNEL | frame::VM | frame::NATIVE)
-                || is_plumbing(recording.text(frame.symbol))
+                || begins_with(recording.text(frame.symbol), PARKING)
         };
         let text = self.joined(recording.stacks.leaf_to_root(stack).skip_while(is_below).take(depth));
         if text.is_empty() { self.stack_text(stack, depth) } else { text }

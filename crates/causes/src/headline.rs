@@ -2,7 +2,7 @@
 
 use fathom_evidence::StrId;
 use fathom_evidence::kinds::{counter, loss, recorded, span, subject};
-use fathom_timeline::{Account, Flaw, Unanswered, median};
+use fathom_timeline::{Account, Flaw, Unanswered, begins_with, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
@@ -193,7 +193,7 @@ fn in_virtual_threads(comparison: &Comparison<'_>) -> Option<String> {
     Unanswered::of(comparison.sources())?;
     let recording = comparison.recording();
     let mut names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
-    names.any(|name| HELPERS.iter().any(|helper| name.starts_with(helper))).then(|| {
+    names.any(|name| begins_with(name, &HELPERS)).then(|| {
         "what virtual threads wait for was not seen: jcmd PID Thread.dump_to_file FILE lists their stacks".to_owned()
     })
 }

@@ -2,6 +2,7 @@
 
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::{Recording, StackId};
+use fathom_timeline::begins_with;
 
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, recording_threshold, stacks};
@@ -65,7 +66,7 @@ const MIN_WAITING: f64 = 0.05;
 fn is_loading(recording: &Recording, stack: StackId) -> bool {
     let mut symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
     symbols
-        .find(|symbol| symbol.ends_with(ITS_OWN_BEGINNING) || LOADING.iter().any(|name| symbol.starts_with(name)))
+        .find(|symbol| symbol.ends_with(ITS_OWN_BEGINNING) || begins_with(symbol, LOADING))
         .is_some_and(|symbol| !symbol.ends_with(ITS_OWN_BEGINNING))
 }
 
@@ -96,7 +97,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// Where the program began to ask for a class in a stack: all that the loading takes is below it.
 fn outermost(recording: &Recording, stack: StackId) -> &str {
     let symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    symbols.filter(|symbol| LOADING.iter().any(|name| symbol.starts_with(name))).last().unwrap_or_default()
+    symbols.filter(|symbol| begins_with(symbol, LOADING)).last().unwrap_or_default()
 }
 
 /// The answer where nothing was sampled and nobody waited.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::{Recording, StackId};
+use fathom_timeline::begins_with;
 
 use crate::Comparison;
 use crate::format;
@@ -25,7 +26,7 @@ const KNOWN: &[&str] = &["com.zaxxer.hikari.", "org.apache.tomcat.jdbc.pool.", "
 
 /// Whether users of a pool would be seen: its frame is that of a pool whose proxies are known.
 pub(super) fn knows(pool: &str) -> bool {
-    KNOWN.iter().any(|known| pool.starts_with(known))
+    begins_with(pool, KNOWN)
 }
 
 /// Threads that had an object in hand in the slow time.
@@ -75,7 +76,7 @@ impl Users {
 /// The code that called a proxy of a pool, if any did in this stack.
 fn caller(recording: &Recording, stack: StackId) -> Option<&str> {
     let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    let is_proxy = |symbol: &&str| PROXIES.iter().any(|proxy| symbol.starts_with(proxy));
+    let is_proxy = |symbol: &&str| begins_with(symbol, PROXIES);
     frames.find(is_proxy)?;
     frames.find(|symbol| !is_proxy(symbol))
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
+use fathom_timeline::{Intervals, ThreadState, Wait, begins_with, is_own};
 
 use crate::cause::{Claim, ThreadTime};
 use crate::explanation::Look;
@@ -140,7 +140,7 @@ fn are_sleeps<'s>(period: &'s Period<'_>) -> impl FnMut(&Span) -> bool + 's {
 
 /// Whether it is the application that sleeps, called by a server.
 fn is_handler(recording: &Recording, stack: StackId) -> bool {
-    let is_of_server = |symbol: &str| SERVERS.iter().any(|begins| symbol.starts_with(begins));
+    let is_of_server = |symbol: &str| begins_with(symbol, SERVERS);
     let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| (is_own(recording, &frame), frame));
     let Some((_, caller)) = frames.by_ref().find(|(is_own, _)| *is_own) else { return false };
     !is_of_server(recording.text(caller.symbol)) && frames.any(|(_, frame)| is_of_server(recording.text(frame.symbol)))

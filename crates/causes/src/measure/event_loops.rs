@@ -1,7 +1,7 @@
 //! Waits that no thread waits out: an event loop goes on with other requests until the answer is there.
 
 use fathom_evidence::{FrameId, Recording};
-use fathom_timeline::ThreadState;
+use fathom_timeline::{ThreadState, begins_with};
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
@@ -34,5 +34,5 @@ pub fn unseen(comparison: &Comparison<'_>, what: &str) -> Option<Finding> {
 
 fn has_loops(recording: &Recording) -> bool {
     let symbols = (0..recording.stacks.frame_count()).map(|id| recording.stacks.frame(FrameId(id as u32)).symbol);
-    symbols.map(|symbol| recording.text(symbol)).any(|symbol| LOOPS.iter().any(|begins| symbol.starts_with(begins)))
+    symbols.map(|symbol| recording.text(symbol)).any(|symbol| begins_with(symbol, LOOPS))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::kinds::{event, frame, span};
 use fathom_evidence::{Recording, StackId};
+pub use fathom_timeline::is_below;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
@@ -113,12 +114,6 @@ impl Seen {
 pub fn most_seen<'w>(weights: impl IntoIterator<Item = (&'w StackId, &'w f64)>) -> StackId {
     let most = weights.into_iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
     most.map_or(StackId(0), |(stack, _)| *stack)
-}
-
-/// Whether a stack has a function whose name begins with one of `names`.
-pub fn is_below(recording: &Recording, stack: StackId, names: &[&str]) -> bool {
-    let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    frames.any(|symbol| names.iter().any(|name| symbol.starts_with(name)))
 }
 
 /// The same as a question about many stacks, each of which is looked at once.

@@ -18,6 +18,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
+use crate::frames::begins_with;
 use crate::intervals::Intervals;
 use crate::wakers::Wakers;
 
@@ -168,7 +169,7 @@ fn peer_of_call(recording: &Recording, call: &Span) -> Option<(String, u32)> {
 
 /// Whether a peer is on this host.
 pub(crate) fn is_loopback(name: &str) -> bool {
-    ["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"].iter().any(|local| name.starts_with(local))
+    begins_with(name, &["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"])
 }
 
 fn has_service_port(recording: &Recording, detail: StrId) -> bool {
