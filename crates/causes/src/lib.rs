@@ -26,7 +26,7 @@ mod headline;
 mod latency;
 mod look;
 pub mod measure;
-mod messages;
+pub mod messages;
 mod need;
 mod owners;
 mod period;
@@ -45,9 +45,6 @@ pub use comparison::Comparison;
 pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
 pub(crate) use explanation::Evidence;
 pub use family::{Family, Refined};
-pub use messages::{
-    Compared, compared as compared_messages, covered_ns as messages_covered_ns, totals as message_totals,
-};
 pub use need::Need;
 pub use period::Period;
 pub use remainder::general_cause;
