@@ -9,12 +9,9 @@ use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
 use crate::explanation::Missing;
 use crate::fields;
+use crate::limits::{MIN_COVERED_SHARE, NEGLIGIBLE_SHARE};
 use crate::measure::{faults, recording_threshold, stacks, system_gc, unsent};
 use crate::need::Need;
-use crate::unexplained::NEGLIGIBLE_SHARE;
-
-/// The part of the slow time that must have been looked at.
-const LOOKED_AT: f64 = 0.9;
 
 /// What is missing for a cause to be excluded; nothing where all was recorded.
 pub(crate) fn missing(comparison: &Comparison<'_>, cause: &Cause, finding: &Finding) -> Option<Missing> {
@@ -168,5 +165,5 @@ fn is_counted(comparison: &Comparison<'_>, name: &str) -> bool {
     let Some((first, last)) = times.iter().min().zip(times.iter().max()) else { return false };
     let slow = &comparison.slow.time;
     let read_ns = slow.within_ns(first.saturating_sub(BUCKET_NS), last.saturating_add(BUCKET_NS));
-    read_ns as f64 >= LOOKED_AT * slow.total_ns() as f64
+    read_ns as f64 >= MIN_COVERED_SHARE * slow.total_ns() as f64
 }

@@ -11,13 +11,11 @@ use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
 use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, Missing, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
-use crate::unexplained::{self, NEGLIGIBLE_SHARE};
+use crate::limits::{MINOR_SHARE, NEGLIGIBLE_SHARE};
+use crate::unexplained;
 use crate::{
     catalog, changes, coverage, elsewhere, format, gaps, headline, look, messages, remainder, rhythm, summary,
 };
-
-/// A cause that explains less of the lost time than this is not worth acting on.
-const MINOR_SHARE: f64 = 0.10;
 
 /// A cause that names a mechanism answers a suspicion when it explains this part of it.
 const ANSWERS_SUSPICION: f64 = 0.5;

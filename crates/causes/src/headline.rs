@@ -12,6 +12,7 @@ use crate::failures;
 use crate::format;
 use crate::gaps::Unjudged;
 use crate::latency::{self, is_long_throughout};
+use crate::limits::MIN_COVERED_SHARE;
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 
@@ -131,7 +132,7 @@ fn full_machine(comparison: &Comparison<'_>) -> Option<String> {
 }
 
 /// The part of the recording's seconds that are not judged, above which the others say little of all.
-const MAX_UNJUDGED_SHARE: f64 = 1.0 - latency::MIN_COVERED_SHARE;
+const MAX_UNJUDGED_SHARE: f64 = 1.0 - MIN_COVERED_SHARE;
 
 /// Seconds that are not judged, of all.
 struct NotJudged {

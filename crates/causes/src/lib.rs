@@ -24,6 +24,7 @@ pub mod format;
 mod gaps;
 mod headline;
 mod latency;
+mod limits;
 mod look;
 pub mod measure;
 pub mod messages;

@@ -8,11 +8,9 @@ use fathom_evidence::kinds::event;
 use crate::attribution::Left;
 use crate::comparison::Comparison;
 use crate::explanation::{Look, StackShare, Unexplained};
+use crate::limits::{MINOR_SHARE, NEGLIGIBLE_SHARE};
 use crate::period::Period;
 use crate::{format, look};
-
-/// A cause that explains less of the lost time than this does not matter in this slowdown.
-pub(crate) const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 /// How many stacks are shown.
 const STACKS: usize = 3;
@@ -49,10 +47,8 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
 
 /// That nobody saw what threads waited for in a part of the slow time: who watches records it from the moment on that something was noticed.
 fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
-    /// More than this part of the slow time, and of what was lost in it, is worth a word.
-    const MATERIAL_SHARE: f64 = 0.1;
     let (seen_ns, all_ns) = (comparison.waits_read_ns() as f64, comparison.slow.time.total_ns() as f64);
-    (seen_ns > 0.0 && seen_ns < (1.0 - MATERIAL_SHARE) * all_ns && share >= MATERIAL_SHARE).then(|| {
+    (seen_ns > 0.0 && seen_ns < (1.0 - MINOR_SHARE) * all_ns && share >= MINOR_SHARE).then(|| {
         let (seen, all) = (format::time(seen_ns), format::time(all_ns));
         format!("; what threads waited for was recorded for {seen} of the {all} only")
     })

@@ -12,6 +12,7 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
+use crate::limits::MIN_SAMPLES;
 use crate::measure::{growth, requests};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -33,9 +34,6 @@ pub(crate) static CAUSE: Cause = Cause {
     ],
     decide,
 };
-
-/// Fewer samples than this tell nothing of a method.
-const MIN_SAMPLES: usize = 20;
 
 /// Where the rest of the code grew by more than this and requests were not counted, there may be more of them.
 const TRAFFIC: f64 = 1.3;

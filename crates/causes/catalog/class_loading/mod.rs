@@ -4,6 +4,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::begins_with;
 
+use crate::limits::MIN_CPU_SHARE;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, recording_threshold, stacks};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
@@ -57,9 +58,6 @@ const LOADING: &[&str] = &[
 /// What a class does when it begins to be used is the program's own work, although it stands on top of the loading.
 const ITS_OWN_BEGINNING: &str = ".<clinit>";
 
-/// Less of the CPU than this is not worth a change.
-const MIN_SHARE: f64 = 0.05;
-
 /// Less waiting than this, in threads on average, is not either.
 const MIN_WAITING: f64 = 0.05;
 
@@ -82,7 +80,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let evidence = evidence(comparison, &below, &waits, waiting, loaded);
     let text = says(&below, waiting, loaded);
     let more = |of: (f64, Option<f64>), least: f64| of.0 >= least && growth::grew(of);
-    let (ran, waited) = (more(below.share, MIN_SHARE), more(waiting, MIN_WAITING));
+    let (ran, waited) = (more(below.share, MIN_CPU_SHARE), more(waiting, MIN_WAITING));
     if !ran && !waited {
         return Finding::absent(text).with_all(evidence);
     }

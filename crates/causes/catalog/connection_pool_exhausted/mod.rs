@@ -5,6 +5,7 @@ mod pool_users;
 use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Root, ThreadState, Wait};
 
+use crate::limits::{HALF_A_THREAD, MIN_OWNERS_WAITING_SHARE};
 use crate::measure::waits::{self, Waits};
 use crate::measure::{cpu_shortage, event_loops, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -30,12 +31,6 @@ pub(crate) static CAUSE: Cause = Cause {
 
 const NONE_IN_HAND: &str =
     "no thread in the dumps of the slow time had one in hand: they may have been taken and not given back";
-
-/// Those that have the connections wait themselves for this part of the time: then that comes first.
-const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
-
-/// As many threads as this wait in a pool all the time only if it is too small all the time.
-const HALF_A_THREAD: f64 = 0.5;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.state_evidence("threads waiting for an object of a pool", "threads", is_ours);

@@ -4,6 +4,7 @@ mod aarch64;
 
 use fathom_evidence::kinds::{event, subject};
 
+use crate::limits::ORDINARY_CPU_SHARE;
 use crate::measure::stacks;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 use aarch64::Midr;
@@ -32,9 +33,6 @@ const FLUSHES: &[&str] = &["__aarch64_sync_cache_range", "__aarch64_clear_cache"
 
 /// Its name on every architecture: on others it does nothing.
 const ANY_FLUSH: &str = "__clear_cache";
-
-/// Less of the application's CPU than this is what patching code costs on a processor that is well.
-const ORDINARY_CPU_SHARE: f64 = 0.02;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_arm64 = is_arm64(comparison);

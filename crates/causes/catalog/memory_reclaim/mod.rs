@@ -4,6 +4,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
+use crate::limits::MIN_CPU_SHARE;
 use crate::measure::faults::SWAPPING;
 use crate::measure::{growth, memory_pressure, stacks, stalled_threads};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
@@ -51,9 +52,6 @@ const OF_CONTAINER: &[&str] = &["pgscan_direct"];
 /// How often the container was at a limit: all that is counted of it where control groups are of version 1.
 const AT_LIMIT: &[&str] = &["high", "max"];
 
-/// Less of the CPU than this below the kernel's search for room is what every full page cache costs.
-const MIN_SHARE: f64 = 0.05;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_counted = ["allocstall_normal", "compact_stall"]
         .iter()
@@ -65,7 +63,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let often = comparison.both_looked_at(often);
     let evidence = evidence(comparison, &waits, &below, often);
-    let ran = below.share.0 >= MIN_SHARE && growth::grew(below.share);
+    let ran = below.share.0 >= MIN_CPU_SHARE && growth::grew(below.share);
     if often.0 <= 0.0 && waits.is_empty() && !ran {
         return Finding::absent("no thread had to make room in memory in the slow time").with_all(evidence);
     }

@@ -4,6 +4,7 @@
 use fathom_evidence::kinds::event;
 use fathom_timeline::{Origin, ThreadState};
 
+use crate::limits::ORDINARY_CPU_SHARE;
 use crate::measure::stacks;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -29,9 +30,6 @@ const BARRIERS: &[&str] = &[
     "ZBarrierSetNMethod::nmethod_entry_barrier",
     "ShenandoahBarrierSetNMethod::nmethod_entry_barrier",
 ];
-
-/// Less of the application's CPU than this is what every cycle of every collector costs.
-const ORDINARY_CPU_SHARE: f64 = 0.02;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !stacks::has_native_frames(comparison) {

@@ -6,6 +6,7 @@ use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
+use crate::limits::HALF_A_THREAD;
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -72,9 +73,6 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
     finding.claims.push(Claim::all(ThreadState::Runnable));
     finding
 }
-
-/// As many threads as this have no CPU all the time only if there is too little of it all the time.
-const HALF_A_THREAD: f64 = 0.5;
 
 /// Whether threads wait for CPUs a lot, and did so in the rest of the recording: that this is usual nobody knows.
 fn is_as_ever(comparison: &Comparison<'_>, waiting: &Evidence) -> bool {

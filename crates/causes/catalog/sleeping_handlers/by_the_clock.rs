@@ -6,12 +6,10 @@ use fathom_evidence::StackId;
 use fathom_evidence::kinds::event;
 use fathom_timeline::BUCKET_NS;
 
+use crate::limits::MIN_SAMPLES;
 use crate::measure::{growth, recording_threshold, sleeps, stacks};
 use crate::period::Period;
 use crate::{Comparison, Evidence, Finding, Support, format};
-
-/// Fewer samples tell nothing, unless there was nothing of the kind before.
-const MIN_SAMPLES: usize = 20;
 
 pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
     let slow = Asleep::of(&comparison.slow);

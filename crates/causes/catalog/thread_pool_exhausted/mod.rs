@@ -11,6 +11,7 @@ use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
 use self::line::{Line, Waiters};
 use crate::cause::Claim;
+use crate::limits::MIN_SAMPLES;
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -250,7 +251,6 @@ impl Pool {
 /// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
 /// the wall clock have it; none where these are too few.
 fn by_wall(period: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
-    const MIN_SAMPLES: usize = 20;
     let recording = period.sources.recording;
     let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
     let samples: Vec<Sample> = period.samples(event::WALL).filter(is_one).collect();
