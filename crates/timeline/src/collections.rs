@@ -118,13 +118,15 @@ fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
 fn is_for_classes(detail: &Gc) -> bool {
     let is_given = detail.cause.as_deref().is_some_and(|cause| !TROUBLES.contains(&cause));
     let permanent = share(detail.permanent_before_bytes, detail.permanent_capacity_bytes);
-    let has_room = share(detail.old_after_bytes, detail.old_capacity_bytes).is_none_or(|left| left < OLD_FULL);
+    let has_room =
+        share(detail.old_after_bytes, detail.old_capacity_bytes).is_none_or(|left| left < OLD_GENERATION_FULL);
     let is_full = detail.scope.as_deref() == Some("full") && !is_given && has_room;
     is_full && permanent.is_some_and(|used| used >= PERMANENT_FULL && used >= used_before(detail).unwrap_or(0.0))
 }
 
-/// An old generation of which so much is in use after a full collection is why it came, and why the next one will.
-const OLD_FULL: f64 = 0.85;
+/// Occupancy after a full collection from which the old generation has no room to work with: nothing is freed to speak of, and the
+/// next full collection comes at once. Below it the heap is too small for what is allocated, not for what lives.
+pub const OLD_GENERATION_FULL: f64 = 0.85;
 
 /// From this part in use on the permanent generation has no room for the next class with what it needs.
 const PERMANENT_FULL: f64 = 0.98;

@@ -370,23 +370,28 @@ fn interpreting(account: &Account, wasted: &[bool], pinned_from_ns: Option<i64>)
     let running = account.sum(|state| matches!(state, ThreadState::Running(_)));
     let value = |index: usize| {
         let is_pinned = pinned_from_ns.is_some_and(|from| from < account.grid.start_of(index + 1));
-        let counts = (wasted[index] || is_pinned) && interpreted[index] >= 0.3 * running[index];
+        let counts = (wasted[index] || is_pinned) && interpreted[index] >= INTERPRETED_SHARE * running[index];
         if counts { interpreted[index] / SECOND } else { 0.0 }
     };
     let values = (0..account.grid.len).map(value).collect();
     Signal { kind: SignalKind::Interpreting, values, floor: 0.1, factor: 3.0, alone: 8.0, run: 5, ideal_is_zero: true }
 }
 
+/// Occupancy at which the JVM has no room to compile: it begins to hold the compilers back.
+pub const CODE_CACHE_PINNED: f64 = 0.9;
+
+/// From this part of what the application ran interpreted code is more than what a program runs once.
+pub const INTERPRETED_SHARE: f64 = 0.3;
+
 /// From when on the code cache had no room: it was reported full, or a segment of it was nearly so.
 fn pinned_from_ns(sources: &Sources<'_>) -> Option<i64> {
-    const PINNED: f64 = 0.9;
     let events =
         sources.spans(span::CODE_CACHE_FULL).chain(sources.spans(span::COMPILER_DISABLED)).map(|event| event.time_ns);
     let limits = sources.counters(counter::CODE_CACHE_RESERVED_BYTES);
     let segments = sources.counters(counter::CODE_CACHE_USED_BYTES);
     let nearly_full = segments.iter().filter_map(|(key, used)| {
         let limit = limits.get(key).and_then(Series::last).or_else(|| sources.code_cache_reserved_bytes())?;
-        used.0.iter().find(|(_, bytes)| *bytes >= PINNED * limit).map(|(time, _)| *time)
+        used.0.iter().find(|(_, bytes)| *bytes >= CODE_CACHE_PINNED * limit).map(|(time, _)| *time)
     });
     events.chain(nearly_full).min()
 }

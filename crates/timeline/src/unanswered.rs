@@ -12,7 +12,7 @@ use crate::traffic::users::{Answer, Request, count, lengths, quantile};
 const MIN_UNANSWERED: f64 = 3.0;
 
 /// Requests are unanswered for longer than so many times what others of their port take to be answered: long polls are not.
-const LONGER: f64 = 2.0;
+const MIN_UNANSWERED_RATIO: f64 = 2.0;
 
 /// What is known of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,8 @@ impl Unanswered {
             return None;
         }
         let usual_ns = sources.traffic.p99_ns(|one| one.answer == Answer::Sent).unwrap_or(0.0);
-        let is_long = |one: &Request| one.answer != Answer::Sent && one.duration_ns() as f64 > LONGER * usual_ns;
+        let is_long =
+            |one: &Request| one.answer != Answer::Sent && one.duration_ns() as f64 > MIN_UNANSWERED_RATIO * usual_ns;
         let requests: Vec<Request> = sources.traffic.requests().filter(is_long).collect();
         let (unanswered, all) = (count(requests.iter()), count(sources.traffic.requests()));
         (unanswered >= MIN_UNANSWERED).then(|| Unanswered {

@@ -28,18 +28,18 @@ pub fn is_full(collection: Collection) -> bool {
 }
 
 /// A stop that users of any service notice by itself, in ns: shorter ones matter by how often they come.
-const NOTICED_NS: i64 = 500_000_000;
+const LONG_STOP_NS: i64 = 500_000_000;
 
 /// Whether one of some stops (beginning and length) says enough alone.
 pub fn is_long(stops: &[(i64, i64)]) -> bool {
-    stops.iter().any(|(_, length_ns)| *length_ns >= NOTICED_NS)
+    stops.iter().any(|(_, length_ns)| *length_ns >= LONG_STOP_NS)
 }
 
 /// Whether stops of the slow time of some lengths are noticed: together they are as long as one that is noticed by itself, or requests
 /// tell.
 pub fn are_noticed(comparison: &Comparison<'_>, lengths_ns: impl Iterator<Item = i64>) -> bool {
     let were_felt = comparison.is_slow() && comparison.analysis.account.exact_requests().is_some();
-    were_felt || lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
+    were_felt || lengths_ns.fold(0, i64::saturating_add) >= LONG_STOP_NS
 }
 
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
@@ -49,7 +49,7 @@ pub fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
     let unexplained = comparison.slow.pauses().filter(|(pause, detail)| {
         let is_own = full
             .iter()
-            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SLACK_NS).unsigned_abs());
+            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SAME_PAUSE_NS).unsigned_abs());
         detail.scope.as_deref() == Some("full") && detail.cause.is_none() && is_own
     });
     unexplained.fold((0, 0.0), |(count, ns), (pause, _)| (count + 1, ns + pause.duration_ns as f64))
@@ -78,9 +78,8 @@ pub fn collection_of(state: ThreadState) -> Option<Collection> {
     }
 }
 
-/// Occupancy after a full collection from which the old generation has no room to work with: nothing is freed to speak of, and the next
-/// full collection comes at once. Below it the heap is too small for what is allocated, not for what lives.
-pub const OLD_GENERATION_FULL: f64 = 0.85;
+/// Fewer pauses, or threads that waited for memory, than this are no rate.
+pub const MIN_FOR_RATE: usize = 3;
 
 /// Growth of the allocation rate, and of the number of collections, that the collector feels. Less is within what load does by
 /// itself.
@@ -272,8 +271,8 @@ pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = G
     };
     let pauses = comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
         let is_near = |(from, length): &(i64, i64)| {
-            let to_ns = from.saturating_add(*length).saturating_add(SLACK_NS);
-            (from.saturating_sub(SLACK_NS)..=to_ns).contains(&pause.time_ns)
+            let to_ns = from.saturating_add(*length).saturating_add(SAME_PAUSE_NS);
+            (from.saturating_sub(SAME_PAUSE_NS)..=to_ns).contains(&pause.time_ns)
         };
         full.iter().any(is_near)
     });
@@ -301,7 +300,7 @@ pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
 }
 
 /// Logs and events place the same pause within this of each other, in ns.
-const SLACK_NS: i64 = 5_000_000;
+const SAME_PAUSE_NS: i64 = 5_000_000;
 
 fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
     let whole = whole.filter(|bytes| *bytes > 0)?;

@@ -5,29 +5,28 @@ use std::ops::Range;
 use super::{Signal, SignalKind};
 use crate::account::Account;
 use crate::median::median;
-use crate::requests::Requests;
+use crate::requests::{NOTICED_NS, Requests};
 
 /// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
 /// as long. So eight times the usual is asked for there, three times above, in ns.
-pub(super) const JITTER_P99_NS: f64 = 5e6;
+pub const JITTER_P99_NS: f64 = 5e6;
 
 /// The same of a median, which single requests do not move: three times below, twice above, in ns.
 pub(super) const JITTER_P50_NS: f64 = 3e6;
 
 /// What nobody who waits for an answer notices, in ns.
-pub(super) const UNNOTICED_NS: f64 = 1e6;
+pub const UNNOTICED_NS: f64 = 1e6;
 
 /// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
 /// of those around it are bad too, or when it is very bad.
 pub(super) fn all(account: &Account) -> Vec<Signal> {
-    const VERY_BAD_NS: f64 = 100e6;
     let Some(requests) = &account.requests else { return Vec::new() };
     let signal = |kind, values: &[Option<f64>], factor, run| Signal {
         kind,
-        values: smooth(values, VERY_BAD_NS),
+        values: smooth(values, NOTICED_NS),
         floor: UNNOTICED_NS,
         factor,
-        alone: VERY_BAD_NS,
+        alone: NOTICED_NS,
         run,
         ideal_is_zero: false,
     };

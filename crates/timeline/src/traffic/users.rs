@@ -41,7 +41,7 @@ pub(crate) fn measured_by(recording: &Recording, kind: &str) -> Option<StrId> {
 }
 
 /// A port leads only if it has this part of all requests.
-const MIN_SHARE_OF_REQUESTS: f64 = 0.1;
+const MIN_LEADING_SHARE: f64 = 0.1;
 
 /// A request takes longer than so many times the median of its port before its time is lost.
 pub(crate) const LATE_FROM: f64 = 2.0;
@@ -222,7 +222,7 @@ fn worked_on(span: &Span, detail: &detail::Request) -> Option<(i64, i64)> {
 
 /// Whether a port has a good part of all requests.
 pub(crate) fn leads(port: &Port, all: f64) -> bool {
-    port.count >= MIN_SHARE_OF_REQUESTS * all
+    port.count >= MIN_LEADING_SHARE * all
 }
 
 /// The time that requests lost against a usual length, in ns.
