@@ -260,7 +260,8 @@ fn beside_larger_ones(
     let mut beside = Vec::new();
     for one in detected {
         let others = one.signal.in_work(account.startup, &taken).count();
-        let is_usual_unseen = one.signal.unit_is_threads() && !one.signal.ideal_is_zero && !is_known(one.signal.kind);
+        let is_usual_unseen =
+            one.signal.unit_is_threads() && !one.signal.limits.ideal_is_zero && !is_known(one.signal.kind);
         let one = if is_usual_unseen && one.slow.contains(&true) && others >= BASELINE_MIN_BUCKETS {
             let quiet = one.signal.quiet(account.startup, &taken);
             detect_above(one.signal, account, quiet)
@@ -419,7 +420,7 @@ fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Detection {
     let inside = |index: usize| grid.start_of(index + 1) > from_ns && grid.start_of(index) < to_ns;
     let slow: Vec<bool> = (0..grid.len).map(inside).collect();
     let values = slow.iter().map(|is| f64::from(u8::from(*is))).collect();
-    Detection { signal: Signal::given(values), slow, threshold: 1.0 }
+    Detection { signal: Signal::new(SignalKind::Given, values), slow, threshold: 1.0 }
 }
 
 /// Closes short gaps between slow stretches.
