@@ -32,6 +32,11 @@ pub fn before(value: Option<f64>, text_of: impl Fn(f64) -> String) -> String {
     value.map_or(String::new(), |value| format!(" (before: {})", text_of(value)))
 }
 
+/// The same in a sentence, of a length of time in ns: ` instead of 2 ms`.
+pub fn instead_of(before_ns: Option<f64>) -> String {
+    before_ns.map_or(String::new(), |ns| format!(" instead of {}", time(ns)))
+}
+
 /// That something takes no longer than `before`, in ns.
 pub fn no_longer(now_ns: f64, before_ns: f64) -> String {
     /// What varies by itself.

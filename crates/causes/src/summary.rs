@@ -283,22 +283,16 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
         return highest(comparison);
     }
     let account = &comparison.analysis.account;
-    let slow: Vec<usize> = comparison.slowdown.slow_buckets().collect();
-    let baseline: Vec<usize> = comparison.slowdown.baseline_buckets().collect();
-    let mean = |row: &[f64], buckets: &[usize]| -> Option<f64> {
-        (!buckets.is_empty()).then(|| buckets.iter().map(|index| row[*index]).sum::<f64>() / buckets.len() as f64)
-    };
-    let both = |row: &[f64]| (mean(row, &slow).unwrap_or(0.0), mean(row, &baseline));
     let mut figures = Vec::new();
     figures.extend(latency(comparison));
     if let Some(process) = &account.process_cpu_ns {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-        figures.push(comparison.evidence("process CPU", both(&cores), "cores", "counters"));
+        figures.push(comparison.evidence("process CPU", comparison.mean(&cores), "cores", "counters"));
     }
     if are_stops_measured(comparison) {
         let stopped = account.sum(|state| matches!(state, ThreadState::Stopped(_)));
         let ratio: Vec<f64> = stopped.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-        figures.push(comparison.evidence("application stopped", both(&ratio), "ratio", "spans"));
+        figures.push(comparison.evidence("application stopped", comparison.mean(&ratio), "ratio", "spans"));
     }
     figures
 }

@@ -99,9 +99,7 @@ fn part_on_a_service(comparison: &Comparison<'_>) -> f64 {
 
 fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> String {
     let earlier = format::before(waiting.baseline, format::number);
-    let usual = before
-        .filter(|before| *before > 0.0)
-        .map_or(String::new(), |before| format!(" instead of {}", format::time(before)));
+    let usual = format::instead_of(before.filter(|before| *before > 0.0));
     format!(
         "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}",
         format::number(waiting.value),

@@ -63,9 +63,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         Some(_) => Support::Observed,
         None => Support::Consistent,
     };
-    let usual = before
-        .filter(|before| *before > 0.0)
-        .map_or(String::new(), |before| format!(" instead of {}", format::time(before)));
+    let usual = format::instead_of(before.filter(|before| *before > 0.0));
     let says = format!(
         "{} threads wait for other services on average; {}, mean {}{usual}, longest {}",
         format::number(waiting.value),

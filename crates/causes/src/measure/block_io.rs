@@ -253,6 +253,6 @@ fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Mean, Opt
 
 /// `4,096 requests to vda, 41 ms each instead of 2 ms`.
 fn says(name: &str, mean: Mean, baseline: Option<Mean>) -> String {
-    let before = baseline.map_or(String::new(), |baseline| format!(" instead of {}", format::time(baseline.ns())));
+    let before = format::instead_of(baseline.map(Mean::ns));
     format!("{} to {name}, {} each{before}", format::count(mean.count, "request"), format::time(mean.ns()))
 }

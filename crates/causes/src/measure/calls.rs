@@ -84,7 +84,7 @@ impl Slowest<'_> {
                 format::no_longer(self.calls.mean_ns(), usual_ns)
             );
         }
-        let before = self.usual_ns.map_or(String::new(), |ns| format!(" instead of {}", format::time(ns)));
+        let before = format::instead_of(self.usual_ns);
         let count = format::count(self.calls.count.round() as usize, "call");
         let longest = format::time(self.calls.longest_ns as f64);
         if self.calls.unanswered >= MOSTLY_UNANSWERED * self.calls.count {
