@@ -49,18 +49,18 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// The case of all slow time of an analysis.
+    /// The comparison of all slow time of an analysis.
     pub fn new(analysis: &'a Analysis<'a>) -> Comparison<'a> {
         Comparison::with(analysis, analysis.slowdown.clone(), analysis.excess.clone())
     }
 
-    /// The case of some of the slow time.
+    /// The comparison of some of the slow time.
     pub(crate) fn only(analysis: &'a Analysis<'a>, time: &Intervals) -> Comparison<'a> {
         let (slowdown, excess) = analysis.only(time);
         Comparison::with(analysis, slowdown, excess)
     }
 
-    /// The case of time that is only suspected to be slow.
+    /// The comparison of time that is only suspected to be slow.
     pub(crate) fn with(analysis: &'a Analysis<'a>, slowdown: Slowdown, excess: Excess) -> Comparison<'a> {
         // Where nothing was slow the measurements are of everything, to say how well it is.
         let grid = analysis.sources.grid;
@@ -133,8 +133,8 @@ impl<'a> Comparison<'a> {
 
     fn baseline_within(&self, recorded: impl Fn(&Account) -> &Range<usize>) -> Option<Period<'a>> {
         let baseline = self.baseline.as_ref()?;
-        let reference = self.analysis.reference.as_ref();
-        let account = reference.map_or(&self.analysis.account, |reference| &reference.account);
+        let other = self.analysis.baseline_recording.as_ref();
+        let account = other.map_or(&self.analysis.account, |other| &other.account);
         let (grid, buckets) = (account.grid, recorded(account));
         let time = baseline.time.clip(grid.start_of(buckets.start), grid.start_of(buckets.end));
         (!time.is_empty()).then(|| Period { sources: baseline.sources, time, except: baseline.except.clone() })
@@ -344,7 +344,7 @@ impl<'a> Comparison<'a> {
         (measure(&self.slow), self.baseline_looked_at().as_ref().map(measure))
     }
 
-    /// Set where there was quiet time and nobody knows how much of something there was then: it may always be so much.
+    /// Set where there is a baseline and nobody knows how much of something there was then: it may always be so much.
     pub fn says_if_unknown_before<T>(&self, before: Option<T>) -> Option<&'static str> {
         (self.baseline.is_some() && before.is_none()).then_some("; how much it was before was not recorded")
     }

@@ -49,8 +49,8 @@ pub(crate) fn recording(comparison: &Comparison<'_>) -> RecordingSummary {
 pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
     let of = |port: &Port| {
         let name = comparison.recording().text(port.name);
-        let quiet = comparison.baseline.as_ref().and_then(|quiet| quiet.sources.traffic.usual_ns(name, &quiet.time));
-        let usual_ns = quiet.unwrap_or(port.p50_ns);
+        let of = |baseline: &Period<'_>| baseline.sources.traffic.usual_ns(name, &baseline.time);
+        let usual_ns = comparison.baseline.as_ref().and_then(of).unwrap_or(port.p50_ns);
         let divided = comparison.analysis.divided(port, usual_ns);
         PortSummary {
             port: name.to_owned(),
@@ -247,12 +247,12 @@ fn says(comparison: &Comparison<'_>, slow: &Slow) -> String {
 /// What the slow time was compared with.
 pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
     let duration_ns = comparison.baseline.as_ref().map_or(0, |baseline| baseline.time.total_ns());
-    let (kind, says) = match (&comparison.baseline, &comparison.analysis.reference) {
+    let (kind, says) = match (&comparison.baseline, &comparison.analysis.baseline_recording) {
         _ if comparison.slowdown.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
-        (Some(_), Some(reference)) => {
+        (Some(_), Some(other)) => {
             let says = format!("{} of the other recording", format::time(duration_ns as f64));
             let apart = "; its requests came to other ports, so how long they took is not compared";
-            ("other_recording", if reference.has_same_port { says } else { says + apart })
+            ("other_recording", if other.has_same_port { says } else { says + apart })
         }
         (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (
@@ -307,7 +307,7 @@ fn latency(comparison: &Comparison<'_>) -> Option<Evidence> {
         begun.or_else(|| traffic.p99_ns(|request| period.has(request.from_ns, request.to_ns)))
     };
     // Requests to other ports say nothing about these.
-    let has_same_port = comparison.analysis.reference.as_ref().is_none_or(|reference| reference.has_same_port);
+    let has_same_port = comparison.analysis.baseline_recording.as_ref().is_none_or(|other| other.has_same_port);
     let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(p99);
     let slow = p99(&comparison.slow).unwrap_or(0.0);
     Some(comparison.evidence("request latency, p99", (slow, baseline), "ns", "spans"))

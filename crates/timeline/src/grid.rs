@@ -8,7 +8,7 @@ use crate::intervals::Intervals;
 /// for the one-second counters of JFR.
 pub const BUCKET_NS: i64 = 1_000_000_000;
 
-/// A slow stretch is compared with quiet seconds no farther away than this, or than it is long itself: five minutes hold most of
+/// A slow stretch is compared with a baseline no farther away than this, or than it is long itself: five minutes hold most of
 /// what comes again and again, and what a service does by night is no measure for its day.
 pub(crate) const NEAR_BUCKETS: usize = 300;
 

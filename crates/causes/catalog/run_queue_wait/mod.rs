@@ -77,7 +77,10 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
 /// Whether threads wait for CPUs a lot, and did so in the rest of the recording: that this is usual nobody knows.
 fn is_as_ever(comparison: &Comparison<'_>, waiting: &Evidence) -> bool {
     let is_no_more = waiting.baseline.is_some_and(|before| waiting.value <= before);
-    is_no_more && waiting.value >= HALF_A_THREAD && comparison.is_slow() && comparison.analysis.reference.is_none()
+    is_no_more
+        && waiting.value >= HALF_A_THREAD
+        && comparison.is_slow()
+        && comparison.analysis.baseline_recording.is_none()
 }
 
 /// The delay of requests, times the waiting for CPUs, from which on most of it is something else.

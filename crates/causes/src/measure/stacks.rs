@@ -63,8 +63,8 @@ pub fn below_by(comparison: &Comparison<'_>, select: impl Fn(&Recording, StackId
     let claims = slow.by_layer.keys().filter_map(|layer| {
         let excess = comparison.excess().of(ThreadState::Running(*layer))?;
         let part = |seen: &Seen| seen.by_layer.get(layer).map_or(0.0, |(below, all)| below / all.max(1.0));
-        let quiet_part = baseline.as_ref().map_or(0.0, part);
-        let at_most_ns = part(&slow) * excess.slow_ns - quiet_part * excess.baseline_ns;
+        let baseline_part = baseline.as_ref().map_or(0.0, part);
+        let at_most_ns = part(&slow) * excess.slow_ns - baseline_part * excess.baseline_ns;
         (at_most_ns > 0.0).then(|| Claim::part(ThreadState::Running(*layer), at_most_ns))
     });
     Below {
