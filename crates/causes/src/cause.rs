@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_timeline::{Intervals, ThreadState};
 
 use crate::comparison::Comparison;
-use crate::explanation::{Evidence, Look, Missing};
+use crate::explanation::{DrillDown, Evidence, Missing};
 use crate::family::{Family, Refined};
 use crate::need::Need;
 use crate::piece::Level;
@@ -199,7 +199,7 @@ pub struct Finding {
     /// Things to do that depend on what was found; they come before the cause's own.
     pub actions: Vec<String>,
     /// What to look at, as far as it does not follow from claims and evidence.
-    pub look: Look,
+    pub drill_down: DrillDown,
 }
 
 impl Finding {
@@ -220,7 +220,7 @@ impl Finding {
             when: None,
             harm: None,
             actions: Vec::new(),
-            look: Look::default(),
+            drill_down: DrillDown::default(),
         }
     }
 
@@ -275,14 +275,14 @@ impl Finding {
     /// Names what is drawn over time that shows it best: counters (`NAME|INSTANCE` for one of many) and kinds of spans.
     #[must_use]
     pub fn drawn_by(mut self, lanes: &[&str]) -> Finding {
-        self.look.lanes.extend(lanes.iter().map(|lane| (*lane).to_owned()));
+        self.drill_down.lanes.extend(lanes.iter().map(|lane| (*lane).to_owned()));
         self
     }
 
     /// Names the event of samples, or `spans/` and the kind of spans, whose stacks show it best.
     #[must_use]
     pub fn with_stacks_of(mut self, event: &str) -> Finding {
-        event.clone_into(&mut self.look.event);
+        event.clone_into(&mut self.drill_down.event);
         self
     }
 

@@ -312,7 +312,8 @@ pub struct CauseVerdict {
     /// The command that reproduces the mechanism; empty when there is no lab for it.
     pub prove: String,
     /// What to look at to see it at work; empty of a cause that was not found.
-    pub look: Look,
+    #[serde(rename = "look")]
+    pub drill_down: DrillDown,
 }
 
 impl CauseVerdict {
@@ -331,7 +332,7 @@ impl CauseVerdict {
             chain: Vec::new(),
             actions: Vec::new(),
             prove: String::new(),
-            look: Look::default(),
+            drill_down: DrillDown::default(),
         }
     }
 }
@@ -421,12 +422,13 @@ pub struct Unexplained {
     /// The stacks seen most in it.
     pub stacks: Vec<StackShare>,
     /// What to look at to see its biggest part.
-    pub look: Look,
+    #[serde(rename = "look")]
+    pub drill_down: DrillDown,
 }
 
 /// What to look at to see something at work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Look {
+pub struct DrillDown {
     /// What is drawn over time that shows it, the most telling first: names of counters (`NAME|INSTANCE` for one instance of
     /// many) and kinds of spans.
     pub lanes: Vec<String>,

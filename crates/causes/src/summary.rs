@@ -34,7 +34,12 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
         figures: Vec::new(),
         causes: causes.collect(),
-        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new(), look: Default::default() },
+        unexplained: Unexplained {
+            share: 0.0,
+            says: String::new(),
+            stacks: Vec::new(),
+            drill_down: Default::default(),
+        },
         losses: losses(recording),
     }
 }

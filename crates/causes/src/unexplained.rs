@@ -7,10 +7,10 @@ use fathom_evidence::kinds::event;
 
 use crate::attribution::Left;
 use crate::comparison::Comparison;
-use crate::explanation::{Look, StackShare, Unexplained};
+use crate::explanation::{DrillDown, StackShare, Unexplained};
 use crate::limits::{MINOR_SHARE, NEGLIGIBLE_SHARE};
 use crate::period::Period;
-use crate::{format, look};
+use crate::{drill_down, format};
 
 /// How many stacks are shown.
 const STACKS: usize = 3;
@@ -38,11 +38,11 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
     let shows_stacks = share > 0.0 && !hardly;
     let mut stacks = if shows_stacks { waiting(comparison, left, lost_ns) } else { Vec::new() };
     stacks.extend(if shows_stacks { hottest(comparison) } else { Vec::new() });
-    let look = match biggest {
-        Some((state, _)) if comparison.is_slow() && shows_stacks => look::of_state(comparison, *state),
-        _ => Look::default(),
+    let drill_down = match biggest {
+        Some((state, _)) if comparison.is_slow() && shows_stacks => drill_down::of_state(comparison, *state),
+        _ => DrillDown::default(),
     };
-    Unexplained { share, says, stacks, look }
+    Unexplained { share, says, stacks, drill_down }
 }
 
 /// That nobody saw what threads waited for in a part of the slow time: who watches records it from the moment on that something was noticed.

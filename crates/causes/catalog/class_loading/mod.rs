@@ -88,7 +88,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
     finding.claims.extend(if ran { below.claims } else { Vec::new() });
     finding.claims.extend(if waited { waits.claims() } else { Vec::new() });
-    finding.look.search = outermost(comparison.recording(), below.stack).to_owned();
+    finding.drill_down.search = outermost(comparison.recording(), below.stack).to_owned();
     finding.crowding(comparison)
 }
 

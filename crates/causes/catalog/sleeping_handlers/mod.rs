@@ -13,11 +13,11 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait, begins_with, is_own};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::explanation::Look;
+use crate::explanation::DrillDown;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, sleeps};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, look};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, drill_down, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "sleeping_handlers",
@@ -89,7 +89,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: no more than before")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
-    finding.look = look_at(comparison, &slow);
+    finding.drill_down = drill_down(comparison, &slow);
     finding.claims = claims(comparison, threads);
     finding
         .claims
@@ -166,9 +166,9 @@ fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<
 }
 
 /// The sleeps: the account cannot tell them from idleness.
-fn look_at(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> Look {
+fn drill_down(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> DrillDown {
     let what = longest_sleeper(comparison, sleeps).map_or("asleep".to_owned(), |method| format!("asleep in {method}"));
-    Look { event: format!("spans/{}", span::SLEEP), ..look::at_spans(comparison, sleeps.iter(), &what) }
+    DrillDown { event: format!("spans/{}", span::SLEEP), ..drill_down::at_spans(comparison, sleeps.iter(), &what) }
 }
 
 /// The method of the application that slept longest in all.
