@@ -77,7 +77,7 @@ impl HotSpot {
     }
 
     /// What lies at `address`; `None` where no code is.
-    pub fn look(&mut self, address: u64, memory: &dyn ReadAt) -> Option<Found> {
+    pub fn code_at(&mut self, address: u64, memory: &dyn ReadAt) -> Option<Found> {
         let heap = self.heaps.iter().find(|heap| heap.holds(address))?;
         let piece = heap.piece_at(address, &self.layout, memory)?;
         let name = self.name_of(&piece, memory)?;
@@ -184,7 +184,7 @@ mod tests {
         fn any_memory_is_looked_into(memory in memory(), places in vec((0..2048_u64, 0..4_u8), FIELDS.len()), address in 0..4096_u64) {
             let mut hotspot = hotspot(&places).unwrap();
             hotspot.find_heaps(&memory);
-            hotspot.look(address, &memory);
+            hotspot.code_at(address, &memory);
             hotspot.inlined(address, &memory);
             hotspot.method(address, &memory);
         }
