@@ -61,7 +61,7 @@ impl Cause {
 }
 
 /// How well the signature of a cause is seen, the best first. How much time it explains is another question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
     /// The mechanism itself was seen.
     Observed,
@@ -70,6 +70,7 @@ pub enum Support {
     /// Some signs fit.
     Weak,
     /// Nothing of it was seen.
+    #[default]
     Absent,
     /// What would show it was not recorded.
     NotMeasured,
@@ -176,7 +177,7 @@ pub struct Harm {
 }
 
 /// The answer of one cause.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Finding {
     /// How well its signature is seen.
     pub support: Support,
@@ -210,18 +211,7 @@ impl Finding {
 
     /// An answer with a support and a sentence, to which the rest is added.
     pub fn new(support: Support, says: impl Into<String>) -> Finding {
-        Finding {
-            support,
-            says: says.into(),
-            evidence: Vec::new(),
-            claims: Vec::new(),
-            missing: Vec::new(),
-            chain: Vec::new(),
-            when: None,
-            harm: None,
-            actions: Vec::new(),
-            drill_down: DrillDown::default(),
-        }
+        Finding { support, says: says.into(), ..Finding::default() }
     }
 
     /// Nothing of it was seen. Whether that excludes it the engine knows, by what was recorded.

@@ -8,7 +8,7 @@ use crate::catalog;
 use crate::comparison::Comparison;
 use crate::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortData,
-    PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
+    PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests,
 };
 use crate::failures;
 use crate::period::Period;
@@ -26,21 +26,10 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
         schema: SCHEMA,
         recording: RecordingSummary { from_ns, to_ns, ..identity(recording) },
         headline: Headline { kind: HeadlineKind::CannotTell, says: says.clone(), but: Vec::new() },
-        slow: Vec::new(),
-        rhythm: None,
-        requests: Vec::new(),
-        changed: Vec::new(),
-        messages: Vec::new(),
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
-        figures: Vec::new(),
         causes: causes.collect(),
-        unexplained: Unexplained {
-            share: 0.0,
-            says: String::new(),
-            stacks: Vec::new(),
-            drill_down: Default::default(),
-        },
         losses: losses(recording),
+        ..Explanation::default()
     }
 }
 
@@ -197,56 +186,13 @@ pub(crate) fn slow(comparison: &Comparison<'_>, causes: Vec<Vec<IntervalCause>>)
 }
 
 fn says(comparison: &Comparison<'_>, slow: &Slow) -> String {
-    let worst = slow.worst;
-    match slow.signal {
-        SignalKind::Given => "as given".to_owned(),
-        SignalKind::MedianLatency => {
-            format!("requests took up to {} (median of a second)", format::time(worst))
-        }
-        SignalKind::RequestLatency => {
-            format!("requests took up to {} (99th percentile of a second)", format::time(worst))
-        }
-        SignalKind::RareRequests => format!(
-            "up to {} of a second's requests were late{}: few of all, but more than at other times",
-            format::percent(worst),
-            longest(comparison, slow).map_or(String::new(), |ns| format!(" ({} the longest)", format::time(ns)))
-        ),
-        SignalKind::Stopped => format!("the application was stopped for up to {} of a second", format::percent(worst)),
-        SignalKind::FullCollections => {
-            format!("full or explicit GCs paused the application for up to {} of a second", format::percent(worst))
-        }
-        SignalKind::Throttled => {
-            format!("a CPU quota stopped the process for up to {} of a second", format::percent(worst))
-        }
-        SignalKind::Locks => format!("up to {} threads waited for locks", format::number(worst)),
-        SignalKind::Permits => {
-            format!(
-                "up to {} threads waited for permits of a semaphore or for objects of a pool",
-                format::number(worst)
-            )
-        }
-        SignalKind::InputOutput => {
-            format!("up to {} threads waited for other services or files", format::number(worst))
-        }
-        SignalKind::RunQueue => format!("up to {} threads waited for a CPU", format::number(worst)),
-        SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", format::number(worst)),
-        SignalKind::RefusedConnections => {
-            format!("up to {} attempts to connect were dropped in a second", format::number(worst))
-        }
-        SignalKind::UnansweredRequests => {
-            format!("up to {} requests waited at once that were not answered", format::number(worst))
-        }
-        SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", format::number(worst)),
-        SignalKind::AllocationStalls => format!("up to {} threads waited for memory", format::number(worst)),
-        SignalKind::Recompiling => format!("recompiling took up to {} cores", format::number(worst)),
-        SignalKind::FreeingCode => format!("up to {} collections per second to free code", format::number(worst)),
-        SignalKind::Collecting => format!("the collector took up to {} cores", format::number(worst)),
-        SignalKind::Interpreting => format!("interpreted code took up to {} cores", format::number(worst)),
-        SignalKind::BelowJava => {
-            format!("the kernel and the JVM took up to {} cores on the application's threads", format::number(worst))
-        }
-        SignalKind::Cpu => format!("the process used up to {} of the CPUs", format::percent(worst)),
-    }
+    let worst = match slow.signal.unit() {
+        "ns" => format::time(slow.worst),
+        "ratio" => format::percent(slow.worst),
+        _ => format::number(slow.worst),
+    };
+    let longest = longest(comparison, slow).map_or(String::new(), |ns| format!(" ({} the longest)", format::time(ns)));
+    slow.signal.says().replacen("{}", &worst, 1).replacen("{longest}", &longest, 1)
 }
 
 /// What the slow time was compared with.

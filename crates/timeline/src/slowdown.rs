@@ -375,13 +375,10 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
         slow,
         time,
         baseline,
-        is_near: false,
-        reach: None,
-        baseline_means: Arc::default(),
         is_cpu_measured: account.process_cpu_ns.is_some(),
         signals: detected.iter().map(|t| t.signal.kind).collect(),
-        highest: Vec::new(),
         detected: detected.into_iter().map(TriggeredSignal::from).collect(),
+        ..Slowdown::default()
     };
     slowdown.by_the_time(account.grid)
 }

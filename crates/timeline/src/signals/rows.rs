@@ -47,6 +47,8 @@ enum AtStart {
 struct Row {
     kind: SignalKind,
     name: &'static str,
+    /// What is said of the worst value, `{}`, in a slow stretch.
+    says: &'static str,
     unit: &'static str,
     about: About,
     at_start: AtStart,
@@ -73,6 +75,7 @@ const LATENCY: Limits = Limits { floor: UNNOTICED_NS, alone: NOTICED_NS, run: 3,
 const GIVEN: Row = Row {
     kind: SignalKind::Given,
     name: "given",
+    says: "as given",
     unit: "",
     about: About::Anything,
     at_start: AtStart::Never,
@@ -82,6 +85,7 @@ const GIVEN: Row = Row {
 const REQUESTS: Row = Row {
     kind: SignalKind::RequestLatency,
     name: "request_latency",
+    says: "requests took up to {} (99th percentile of a second)",
     unit: "ns",
     about: About::Latency,
     limits: LATENCY,
@@ -103,43 +107,65 @@ const ROWS: &[Row; SignalKind::BelowJava as usize + 1] = &[
     GIVEN,
     REQUESTS,
     // Single requests do not move a median.
-    Row { kind: SignalKind::MedianLatency, limits: Limits { factor: 2.0, ..LATENCY }, ..REQUESTS },
+    Row { kind: SignalKind::MedianLatency, says: "requests took up to {} (median of a second)",
+        limits: Limits { factor: 2.0, ..LATENCY }, ..REQUESTS },
     // Late requests that are no more than this part of all harm nobody who looks at a percentile.
-    Row { kind: SignalKind::RareRequests, name: "rare_requests", about: About::Latency,
+    Row { kind: SignalKind::RareRequests, name: "rare_requests",
+        says: "up to {} of a second's requests were late{longest}: few of all, but more than at other times",
+        about: About::Latency,
         limits: Limits { floor: 0.001, alone: 1.0, ideal_is_zero: false, ..OFTEN }, ..SHARE },
-    Row { kind: SignalKind::Stopped, name: "stopped", ..SHARE },
+    Row { kind: SignalKind::Stopped, name: "stopped", says: "the application was stopped for up to {} of a second",
+        ..SHARE },
     Row { kind: SignalKind::FullCollections, name: "full_collections",
+        says: "full or explicit GCs paused the application for up to {} of a second",
         limits: Limits { floor: 0.03, alone: 0.03, ..OFTEN }, ..SHARE },
     // Less is a burst now and then: a service without a quota stops as long for a collection.
-    Row { kind: SignalKind::Throttled, name: "throttled", limits: LASTING, ..SHARE },
-    Row { kind: SignalKind::Locks, name: "locks", limits: Limits { alone: 3.0, least_part: 0.2, ..WAITS }, ..THREADS },
+    Row { kind: SignalKind::Throttled, name: "throttled",
+        says: "a CPU quota stopped the process for up to {} of a second",
+        limits: LASTING, ..SHARE },
+    Row { kind: SignalKind::Locks, name: "locks", says: "up to {} threads waited for locks",
+        limits: Limits { alone: 3.0, least_part: 0.2, ..WAITS }, ..THREADS },
     // Waits that no pool is made for make its ideal zero (`pools`).
     Row { kind: SignalKind::Permits, name: "permits",
+        says: "up to {} threads waited for permits of a semaphore or for objects of a pool",
         limits: Limits { factor: 2.0, ideal_is_zero: false, ..WAITS }, ..THREADS },
     Row { kind: SignalKind::InputOutput, name: "input_output",
+        says: "up to {} threads waited for other services or files",
         limits: Limits { factor: 2.0, ideal_is_zero: false, ..WAITS }, ..THREADS },
-    Row { kind: SignalKind::RunQueue, name: "run_queue", at_start: AtStart::WarmUp,
+    Row { kind: SignalKind::RunQueue, name: "run_queue", says: "up to {} threads waited for a CPU",
+        at_start: AtStart::WarmUp,
         limits: Limits { alone: 4.0, ideal_is_zero: false, ..WAITS }, ..THREADS },
-    Row { kind: SignalKind::PageFaults, name: "page_faults", ..THREADS },
-    Row { kind: SignalKind::LostDatagrams, name: "lost_datagrams", ..HARM },
-    Row { kind: SignalKind::RefusedConnections, name: "refused_connections", ..HARM },
-    Row { kind: SignalKind::UnansweredRequests, name: "unanswered_requests", unit: "requests", at_start: AtStart::Never,
+    Row { kind: SignalKind::PageFaults, name: "page_faults", says: "up to {} threads waited for pages of memory",
+        ..THREADS },
+    Row { kind: SignalKind::LostDatagrams, name: "lost_datagrams", says: "up to {} datagrams were lost in a second",
+        ..HARM },
+    Row { kind: SignalKind::RefusedConnections, name: "refused_connections",
+        says: "up to {} attempts to connect were dropped in a second",
+        ..HARM },
+    Row { kind: SignalKind::UnansweredRequests, name: "unanswered_requests",
+        says: "up to {} requests waited at once that were not answered",
+        unit: "requests", at_start: AtStart::Never,
         limits: Limits { floor: 1.0, ..LASTING }, ..HARM },
-    Row { kind: SignalKind::AllocationStalls, name: "allocation_stalls", ..THREADS },
-    Row { kind: SignalKind::Recompiling, name: "recompiling",
+    Row { kind: SignalKind::AllocationStalls, name: "allocation_stalls", says: "up to {} threads waited for memory",
+        ..THREADS },
+    Row { kind: SignalKind::Recompiling, name: "recompiling", says: "recompiling took up to {} cores",
         limits: Limits { floor: 0.2, least_part: 0.2, ..CORES }, ..WORK },
     // Since JDK 20 the collector frees code. Once or twice while a program grows is upkeep: again and again means that what is
     // freed is needed.
-    Row { kind: SignalKind::FreeingCode, name: "freeing_code", unit: "1/s",
+    Row { kind: SignalKind::FreeingCode, name: "freeing_code", says: "up to {} collections per second to free code",
+        unit: "1/s",
         limits: Limits { floor: 0.5, run: 5, ..LASTING }, ..THREADS },
-    Row { kind: SignalKind::Collecting, name: "collecting",
+    Row { kind: SignalKind::Collecting, name: "collecting", says: "the collector took up to {} cores",
         limits: Limits { floor: 0.25, ideal_is_zero: false, least_part: 0.25, ..CORES }, ..WORK },
-    Row { kind: SignalKind::Interpreting, name: "interpreting",
+    Row { kind: SignalKind::Interpreting, name: "interpreting", says: "interpreted code took up to {} cores",
         limits: Limits { run: 5, least_part: INTERPRETED_SHARE, ..CORES }, ..WORK },
     // Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.
-    Row { kind: SignalKind::Cpu, name: "cpu", unit: "ratio", about: About::Anything,
+    Row { kind: SignalKind::Cpu, name: "cpu", says: "the process used up to {} of the CPUs",
+        unit: "ratio", about: About::Anything,
         limits: Limits { floor: 0.85, factor: 1.3, ideal_is_zero: false, ..CORES }, ..WORK },
-    Row { kind: SignalKind::BelowJava, name: "below_java", at_start: AtStart::Boot,
+    Row { kind: SignalKind::BelowJava, name: "below_java",
+        says: "the kernel and the JVM took up to {} cores on the application's threads",
+        at_start: AtStart::Boot,
         limits: Limits { factor: 1.5, run: 5, ideal_is_zero: false, ..LASTING }, ..WORK },
 ];
 
@@ -164,6 +190,11 @@ impl SignalKind {
     /// Unit of its values; empty for what a person said.
     pub fn unit(self) -> &'static str {
         self.row().unit
+    }
+
+    /// What is said of the worst value, `{}`, in a slow stretch.
+    pub fn says(self) -> &'static str {
+        self.row().says
     }
 
     pub(crate) fn limits(self) -> Limits {
