@@ -237,15 +237,12 @@ impl Finding {
 
     /// The evidence that a log of the collector has.
     pub fn needs_gc_log() -> Finding {
-        Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")
+        Finding::unknown("no collections were recorded", Missing::GC_LOG)
     }
 
     /// The evidence that a recording of the JVM has.
     pub fn needs_jfr(says: &str) -> Finding {
-        Finding::unknown(
-            says,
-            "jcmd PID JFR.start settings=profile duration=60s filename=app.jfr, then fathom explain app.jfr",
-        )
+        Finding::unknown(says, Missing::JFR)
     }
 
     /// Adds a measurement.

@@ -135,15 +135,13 @@ impl<'a> Comparison<'a> {
         let baseline = self.baseline.as_ref()?;
         let other = self.analysis.baseline_recording.as_ref();
         let account = other.map_or(&self.analysis.account, |other| &other.account);
-        let (grid, buckets) = (account.grid, recorded(account));
-        let time = baseline.time.clip(grid.start_of(buckets.start), grid.start_of(buckets.end));
-        (!time.is_empty()).then(|| Period { sources: baseline.sources, time, except: baseline.except.clone() })
+        Some(baseline.clip(account.grid.time_of(recorded(account)))).filter(|baseline| !baseline.time.is_empty())
     }
 
     /// The part of the slow time for which it was recorded what threads waited for, in ns.
     pub fn waits_read_ns(&self) -> i64 {
-        let (grid, read) = (self.sources().grid, &self.analysis.account.waits_read);
-        self.slow.time.within_ns(grid.start_of(read.start), grid.start_of(read.end))
+        let (from_ns, to_ns) = self.sources().grid.time_of(&self.analysis.account.waits_read);
+        self.slow.time.within_ns(from_ns, to_ns)
     }
 
     /// The recording in which it was slow.
@@ -186,8 +184,7 @@ impl<'a> Comparison<'a> {
 
     /// From when until when a recorder looked at the running process, in whole buckets.
     pub fn observed(&self) -> (i64, i64) {
-        let (grid, observed) = (self.sources().grid, &self.analysis.account.observed);
-        (grid.start_of(observed.start), grid.start_of(observed.end))
+        self.sources().grid.time_of(&self.analysis.account.observed)
     }
 
     /// Whether any fact, span or counter came from `source`.

@@ -386,6 +386,13 @@ impl Missing {
     /// Records what only the kernel has.
     pub const RECORD: &str = "sudo fathom record --pid PID --for 60s";
 
+    /// Records what the JVM has.
+    pub(crate) const JFR: &str =
+        "jcmd PID JFR.start settings=profile duration=60s filename=app.jfr, then fathom explain app.jfr";
+
+    /// Records what collections were.
+    pub(crate) const GC_LOG: &str = "-Xlog:gc*:file=gc.log:time,uptime,level,tags";
+
     /// What only the kernel has.
     pub fn from_kernel(says: &str) -> Missing {
         Missing { says: says.to_owned(), record_with: Missing::RECORD.to_owned() }

@@ -13,6 +13,7 @@ use fathom_evidence::tables::Span;
 use crate::collections::{Causes, PauseCpu};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
+use crate::median::median;
 use crate::sources::{Series, Sources};
 use crate::states::{Collection, Layer, Origin, Scope, ThreadState};
 use crate::stops;
@@ -75,9 +76,8 @@ fn spread_averages(grid: Grid, series: &Series, factor: f64, row: &mut [f64]) {
 }
 
 fn typical_step(series: &Series) -> i64 {
-    let mut steps: Vec<i64> = series.0.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
-    let middle = steps.len() / 2;
-    if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 }
+    let steps = series.0.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64);
+    median(steps.collect()).map_or(0, |step| step as i64)
 }
 
 /// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at.
@@ -218,7 +218,7 @@ fn told_by_the_compiler(sources: &Sources<'_>, seen: &Seen) -> Vec<f64> {
     let mut row = sources.grid.zeros();
     let compiling = sources.counter(counter::COMPILE_TIME_NS, "");
     if compiling.0.len() > 1 {
-        compiling.rises().for_each(|(from, to, rise)| sources.grid.spread(&mut row, from, to, rise));
+        spread_rises(sources.grid, &compiling, &mut row);
     } else if seen.compiler_ns.iter().any(|ns| *ns > 0.0) {
         row.clone_from(&seen.compiler_ns);
     } else {

@@ -54,6 +54,11 @@ impl Grid {
         (index < self.len).then_some(index)
     }
 
+    /// The time of some buckets.
+    pub fn time_of(self, buckets: &Range<usize>) -> (i64, i64) {
+        (self.start_of(buckets.start), self.start_of(buckets.end))
+    }
+
     /// The buckets that `from_ns..to_ns` overlaps.
     pub fn buckets_of(self, from_ns: i64, to_ns: i64) -> Range<usize> {
         let (from, to) = (from_ns.max(self.start_ns), to_ns.min(self.end_ns()));

@@ -38,7 +38,7 @@ mod waits;
 mod wakers;
 
 pub use account::Account;
-pub use collections::OLD_GENERATION_FULL;
+pub use collections::{OLD_GENERATION_FULL, used_share};
 pub use edges::{Chain, Edges, Root, Waiting};
 pub use excess::{Excess, StateExcess};
 pub use frames::{begins_with, is_below};

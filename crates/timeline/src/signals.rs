@@ -18,6 +18,7 @@ use fathom_evidence::kinds::{counter, span};
 
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
+use crate::median::above_part;
 use crate::quota::{Quota, waits_for_cpus_are_most};
 use crate::sources::{Series, Sources};
 use crate::startup::Startup;
@@ -118,9 +119,7 @@ impl Signal {
         if matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) {
             return self.usual_latency(startup.warm_up_buckets).or_else(|| self.usual_latency(0)).unwrap_or(0.0);
         }
-        let mut values: Vec<f64> = self.in_work(startup, passed_over).collect();
-        let index = values.len() / 5;
-        if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
+        above_part(self.in_work(startup, passed_over).collect(), 5).unwrap_or(0.0)
     }
 
     /// Its values when it tells how the service usually is: known, of seconds that are not to be passed over, and not of those

@@ -3,11 +3,11 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait};
+use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait, used_share};
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
-use crate::explanation::Evidence;
+use crate::explanation::{Evidence, Missing};
 use crate::measure::median;
 use crate::period::Period;
 
@@ -64,7 +64,7 @@ pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
     let unknown_ns = stopped_ns(|c| c.origin == Origin::Allocation && c.scope == Scope::Unknown);
     let is_most = unknown_ns > stopped_ns(|collection| is_full(collection) || is_ordinary(collection));
     let says = "collections stopped the application, but whether they were young or full ones was not recorded";
-    is_most.then(|| Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags"))
+    is_most.then(|| Finding::unknown(says, Missing::GC_LOG))
 }
 
 /// The collection that a kind of time belongs to, whether the collector worked or waited in it. For
@@ -251,8 +251,8 @@ fn sampled(period: &Period<'_>) -> Option<f64> {
 pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
     let mut shares: Vec<f64> = full_pauses(comparison)
         .filter_map(|detail| {
-            let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
-            old.or_else(|| share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
+            let old = used_share(detail.old_after_bytes, detail.old_capacity_bytes);
+            old.or_else(|| used_share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
         })
         .collect();
     if shares.is_empty() {
@@ -302,11 +302,6 @@ pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
 /// Logs and events place the same pause within this of each other, in ns.
 const SAME_PAUSE_NS: i64 = 5_000_000;
 
-fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
-    let whole = whole.filter(|bytes| *bytes > 0)?;
-    Some(part? as f64 / whole as f64)
-}
-
 /// The heap may still grow: its limit counts, where it is known.
 fn largest_heap(comparison: &Comparison<'_>, detail: &Gc) -> Option<u64> {
     let limit = comparison.sources().flag("MaxHeapSize").map(|bytes| bytes as u64);
@@ -335,7 +330,7 @@ fn heap_shares(comparison: &Comparison<'_>) -> Vec<f64> {
     let cycles = Cycles::of(&comparison.slow);
     let told = comparison.slow.pauses().filter_map(|(pause, detail)| {
         let after = if is_mark(&detail) { cycles.left_after(pause.time_ns) } else { detail.heap_after_bytes };
-        share(after, largest_heap(comparison, &detail))
+        used_share(after, largest_heap(comparison, &detail))
     });
     let told: Vec<f64> = told.collect();
     if told.is_empty() { counted_heap_occupancy(comparison) } else { told }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Signal, SignalKind};
 use crate::account::Account;
-use crate::median::median;
+use crate::median::{above_part, median};
 use crate::requests::{NOTICED_NS, Requests};
 
 /// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
@@ -66,9 +66,8 @@ impl Signal {
         let best = self.best_stretch()?;
         let mut later = self.values.iter().skip(from_bucket).copied().filter(|value| value.is_finite()).peekable();
         later.peek()?;
-        let mut near: Vec<f64> = later.filter(|value| *value <= self.limits.factor * best).collect();
-        let third = near.len() / 3;
-        Some(if near.is_empty() { best } else { *near.select_nth_unstable_by(third, f64::total_cmp).1 })
+        let near = later.filter(|value| *value <= self.limits.factor * best);
+        Some(above_part(near.collect(), 3).unwrap_or(best))
     }
 
     /// The lowest middle value of any stretch of a twentieth of the recording (5 to 30 buckets: of three, two may be good by chance,
