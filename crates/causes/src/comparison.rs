@@ -342,8 +342,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// Set where there is a baseline and nobody knows how much of something there was then: it may always be so much.
-    pub fn says_if_unknown_before<T>(&self, before: Option<T>) -> Option<&'static str> {
-        (self.baseline.is_some() && before.is_none()).then_some("; how much it was before was not recorded")
+    pub fn says_if_baseline_is_unknown<T>(&self, before: Option<T>) -> Option<&'static str> {
+        (self.baseline.is_some() && before.is_none()).then_some("; how much it was in the baseline was not recorded")
     }
 
     /// First and last instant of the slow time.

@@ -338,7 +338,7 @@ impl Shown<'_, '_> {
         let most = slow.max_by(|a, b| row[*a].total_cmp(&row[*b]))?;
         let (_, usual) = self.comparison.mean(row);
         let threads = |ns: f64| ns / BUCKET_NS as f64;
-        let before = format::before(usual, |ns| format::number(threads(ns)));
+        let before = format::baseline(usual, |ns| format::number(threads(ns)));
         let from_ns = self.comparison.analysis.account.grid.start_of(most);
         let says = format!("{}: {state}{before}", format::amount(threads(row[most]), "threads"));
         Some(Instant { from_ns, to_ns: from_ns.saturating_add(BUCKET_NS), tid: 0, says })

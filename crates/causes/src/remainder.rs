@@ -92,7 +92,7 @@ pub(crate) fn answer(comparison: &Comparison<'_>, own: &mut Finding, states: &[T
     let most = states.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)));
     let what = most.map_or_else(String::new, ToString::to_string);
     let evidence = comparison.state_evidence(&what, "threads", is_ours);
-    let before = format::before(evidence.baseline, format::number);
+    let before = format::baseline(evidence.baseline, format::number);
     own.says = format!(
         "{what}: {} threads on average{before}, which no special cause explains; {}",
         format::number(evidence.value),

@@ -201,20 +201,20 @@ pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
     let (kind, says) = match (&comparison.baseline, &comparison.analysis.baseline_recording) {
         _ if comparison.slowdown.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
         (Some(_), Some(other)) => {
-            let says = format!("{} of the other recording", format::time(duration_ns as f64));
+            let says = format!("a baseline of {} in the other recording", format::time(duration_ns as f64));
             let apart = "; its requests came to other ports, so how long they took is not compared";
             ("other_recording", if other.has_same_port { says } else { says + apart })
         }
         (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (
             "none",
-            "no lost time at all, because there is no normal time to compare with; --baseline RECORDING gives a better answer".to_owned(),
+            "no lost time at all, because there is no baseline; --baseline RECORDING gives a better answer".to_owned(),
         ),
     };
     Baseline { kind: kind.to_owned(), says, duration_ns }
 }
 
-/// `3 s of normal operation (7 s of start-up and transitions excluded)`; in a long recording `8 min of normal operation about then`.
+/// `a baseline of 3 s (7 s of start-up and transitions excluded)`; in a long recording `a baseline of 8 min about then`.
 fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
     let grid = comparison.sources().grid;
     let all_ns = grid.end_ns().saturating_sub(grid.start_ns);
@@ -225,7 +225,7 @@ fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
         true => format!(" ({} of start-up and transitions excluded)", format::time(excluded_ns as f64)),
         false => String::new(),
     };
-    format!("{} of normal operation{excluded}", format::time(duration_ns as f64))
+    format!("a baseline of {}{excluded}", format::time(duration_ns as f64))
 }
 
 /// Latency, CPU and stops, slow against baseline; over everything when nothing was slow.

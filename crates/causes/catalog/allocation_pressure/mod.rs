@@ -21,7 +21,7 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],
     actions: &[
-        "find who allocates: the allocation flame graph of the slow time against the quiet one",
+        "find who allocates: the allocation flame graph of the slow time against the baseline",
         "a larger young generation makes collections rarer, at the price of memory",
     ],
     decide,
@@ -168,7 +168,7 @@ fn rare(rate: f64, per_second: f64) -> String {
 fn unchanged(slow: f64, baseline: f64, pauses: (f64, Option<f64>)) -> String {
     let percent = (slow / baseline - 1.0) * 100.0;
     format!(
-        "allocation rate {}/s, {}{} % against the quiet time; {} pauses per second, {} before",
+        "allocation rate {}/s, {}{} % against the baseline; {} pauses per second (baseline {})",
         format::bytes(slow),
         if percent >= 0.0 { "+" } else { "" },
         format::number(percent.round()),

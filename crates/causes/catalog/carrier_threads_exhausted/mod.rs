@@ -79,7 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         "carriers of virtual threads were busy for {} of the time{}{}, so that {} of virtual threads ended {} late on average, when a \
          carrier was free",
         format::percent(busy),
-        format::before(before, format::percent),
+        format::baseline(before, format::percent),
         kept(&comparison.slow),
         format::count(reads.len(), "read"),
         format::time(late_ns / reads.len() as f64),

@@ -120,14 +120,14 @@ fn loaded(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
 
 fn says(below: &stacks::Below, waiting: (f64, Option<f64>), loaded: Option<(f64, Option<f64>)>) -> String {
     let loaded = loaded.map_or(String::new(), |(now, before)| {
-        format!("; {} classes loaded per second{}", format::number(now), format::before(before, format::number))
+        format!("; {} classes loaded per second{}", format::number(now), format::baseline(before, format::number))
     });
     format!(
         "looking for classes and loading them takes {} of the application's CPU{}, and {} threads wait in it on average{}{loaded}",
         format::percent(below.share.0),
-        format::before(below.share.1, format::percent),
+        format::baseline(below.share.1, format::percent),
         format::number(waiting.0),
-        format::before(waiting.1, format::number)
+        format::baseline(waiting.1, format::number)
     )
 }
 

@@ -43,7 +43,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mean = mean(comparison, &pool, &waits, before);
     let text = says(&waiting, &pool, &waits, before);
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
-        let text = format!("{text}: no more than before");
+        let text = format!("{text}: no more than in the baseline");
         // What it is compared with may have been as bad.
         let finding = match waits.total_ns as f64 >= HALF_A_THREAD * comparison.slow.time.total_ns() as f64
             && comparison.is_slow()
@@ -98,7 +98,7 @@ fn part_on_a_service(comparison: &Comparison<'_>) -> f64 {
 }
 
 fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> String {
-    let earlier = format::before(waiting.baseline, format::number);
+    let earlier = format::baseline(waiting.baseline, format::number);
     let usual = format::instead_of(before.filter(|before| *before > 0.0));
     format!(
         "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}",

@@ -56,15 +56,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let made = |period: &Period<'_>| period.rise(&period.sources.counter(counter::EXCEPTIONS_COUNT, ""));
     let rate = comparison.both(|period| made(period) / period.seconds());
     let evidence = comparison.evidence("exceptions made", rate, "1/s", "counters").of(&[counter::EXCEPTIONS_COUNT]);
-    let text = format!("{} exceptions per second{}", format::number(rate.0), format::before(rate.1, format::number));
+    let text = format!("{} exceptions per second{}", format::number(rate.0), format::baseline(rate.1, format::number));
     if rate.0 < TOO_FEW_PER_SECOND {
         return Finding::absent(format!("{text}: too few to cost anything")).with(evidence);
     }
     if !growth::grew(rate) {
-        return Finding::absent(format!("{text}: no more than before")).with(evidence);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(evidence);
     }
     if requests::grew_with(comparison, rate) {
-        return Finding::absent(format!("{text}: as many for each request as before")).with(evidence);
+        return Finding::absent(format!("{text}: as many for each request as in the baseline")).with(evidence);
     }
     match stacks::has_native_frames(comparison) {
         true => by_samples(comparison, &text).with(evidence),
@@ -88,7 +88,7 @@ fn by_samples(comparison: &Comparison<'_>, text: &str) -> Finding {
     let says = format!(
         "{text}; making them takes {} of the application's CPU{}",
         format::percent(below.share.0),
-        format::before(below.share.1, format::percent)
+        format::baseline(below.share.1, format::percent)
     );
     let share = comparison.evidence("CPU below the making of exceptions", below.share, "ratio", "samples");
     let share = Evidence { stack: comparison.stack_text(below.stack, 16), ..share.of(&[event::CPU]) };

@@ -53,7 +53,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if below.share.0 < ORDINARY_CPU_SHARE {
         return Finding::absent(text).with(evidence);
     }
-    let before = format::before(below.share.1, format::percent);
+    let before = format::baseline(below.share.1, format::percent);
     let (support, processor) = processor(comparison);
     let finding = Finding::new(support, text + &before + &processor).with(evidence);
     Finding { claims: below.claims, ..finding }.crowding(comparison)

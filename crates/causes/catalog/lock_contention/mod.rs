@@ -167,7 +167,7 @@ impl Lock {
 }
 
 fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
-    let before = format::before(waiting.baseline, format::number);
+    let before = format::baseline(waiting.baseline, format::number);
     let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
     let waits = match lock.by_dumps {
         (waits, looks) if waits > 0 && waits == lock.waits => waits::found_by_dumps(looks),

@@ -82,7 +82,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// Room was made, but neither a wait nor much of the CPU was seen in it.
 fn seen_by_number(comparison: &Comparison<'_>, text: &str, often: (f64, Option<f64>)) -> Finding {
     match stacks::sees_the_kernel(comparison) {
-        _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than before, and no long wait")),
+        _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than in the baseline, and no long wait")),
         true => Finding::absent(format!("{text}; it took next to nothing of the CPU, and no long wait")),
         false => Finding::needs_kernel(&format!("{text}; what that took was not recorded")),
     }
@@ -125,7 +125,7 @@ fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> Str
     let counted = match often {
         (now, _) if now <= 0.0 => String::new(),
         (now, before) => {
-            format!(", {} times or pages per second{}", format::number(now), format::before(before, format::number))
+            format!(", {} times or pages per second{}", format::number(now), format::baseline(before, format::number))
         }
     };
     let cpu = format::percent(below.share.0);

@@ -46,7 +46,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         let text = format!("nmethod entry barriers take {} of the application's CPU", format::percent(below.share.0));
         return Finding::absent(text).with(evidence);
     }
-    let before = format::before(below.share.1, format::percent);
+    let before = format::baseline(below.share.1, format::percent);
     let (chain, armed_by) = armed_by(comparison);
     let text = format!(
         "nmethod entry barriers take {} of the application's CPU{before}; armed by {armed_by}",

@@ -31,11 +31,11 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = format!(
         "{} threads sleep on average while they handle requests{}, most of it in {} (samples of the wall clock)",
         format::number(slow.threads),
-        format::before(threads.1, format::number),
+        format::baseline(threads.1, format::number),
         super::sleeper(comparison.recording(), most).unwrap_or("code without a name"),
     );
     if !growth::grew(threads) {
-        return Finding::absent(format!("{text}: no more than before")).with(asleep);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
     finding.claims = super::claims(comparison, threads);

@@ -86,7 +86,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let asleep = asleep(comparison, "threads asleep while they handle requests", threads, longest);
     let text = says(comparison, &slow, threads, " while they handle requests");
     if !growth::grew(threads) {
-        return Finding::absent(format!("{text}: no more than before")).with(asleep);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
     finding.drill_down = drill_down(comparison, &slow);
@@ -159,7 +159,7 @@ fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<
     format!(
         "{} threads sleep on average{when}{}{sleeper}: {}, the longest {}",
         format::number(threads.0),
-        format::before(threads.1, format::number),
+        format::baseline(threads.1, format::number),
         format::count(sleeps.iter().count(), "sleep"),
         format::time(longest as f64)
     )

@@ -64,7 +64,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
     };
     if is_as_before(comparison) {
-        return Finding::absent("no more threads than before wait for results of other threads").with(waiting);
+        return Finding::absent("no more threads than in the baseline wait for results of other threads").with(waiting);
     }
     let pools = pools(comparison);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - WORKERS_BUSY && pool.seen >= MIN_SEEN_AT_WORK;

@@ -88,7 +88,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         });
     }
     if comparison.excess_threads(|state| state == STATE) <= 0.0 {
-        return Finding::absent(format!("{}, as before", stops.says()));
+        return Finding::absent(format!("{}, as in the baseline", stops.says()));
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
     let are_few = stops.longest_ns() < FELT_STOP_NS && !are_noticed(comparison, stops.all().map(StopSpan::duration_ns));
