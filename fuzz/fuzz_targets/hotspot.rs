@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let length = bytes.len() as u64;
     for address in (0..LOOKS).map(|look| BASE + length * look / LOOKS) {
         if hotspot.may_be_code(address) {
-            let found = hotspot.look(address, &memory);
+            let found = hotspot.code_at(address, &memory);
             assert!(found.is_none_or(|found| address - found.start < found.size_bytes.into()));
             hotspot.inlined(address, &memory);
         }

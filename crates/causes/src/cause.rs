@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fathom_timeline::{Intervals, ThreadState};
 
 use crate::comparison::Comparison;
-use crate::explanation::{Evidence, Look, Missing};
+use crate::explanation::{DrillDown, Evidence, Missing};
 use crate::family::{Family, Refined};
 use crate::need::Need;
 use crate::piece::Level;
@@ -61,7 +61,7 @@ impl Cause {
 }
 
 /// How well the signature of a cause is seen, the best first. How much time it explains is another question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
     /// The mechanism itself was seen.
     Observed,
@@ -70,6 +70,7 @@ pub enum Support {
     /// Some signs fit.
     Weak,
     /// Nothing of it was seen.
+    #[default]
     Absent,
     /// What would show it was not recorded.
     NotMeasured,
@@ -77,15 +78,6 @@ pub enum Support {
 
 /// Some time of each of some threads; of the whole process under 0.
 pub type ThreadTime = BTreeMap<i64, Intervals>;
-
-/// The time of threads from stretches of it: thread, beginning, end; they may overlap.
-pub(crate) fn thread_time(stretches: impl IntoIterator<Item = (i64, i64, i64)>) -> ThreadTime {
-    let mut times: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for (tid, from_ns, to_ns) in stretches {
-        times.entry(tid).or_default().push((from_ns, to_ns));
-    }
-    times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect()
-}
 
 /// Thread time that a cause explains: which time, not only how much, so that two causes are not paid for the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,7 +177,7 @@ pub struct Harm {
 }
 
 /// The answer of one cause.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Finding {
     /// How well its signature is seen.
     pub support: Support,
@@ -208,7 +200,7 @@ pub struct Finding {
     /// Things to do that depend on what was found; they come before the cause's own.
     pub actions: Vec<String>,
     /// What to look at, as far as it does not follow from claims and evidence.
-    pub look: Look,
+    pub drill_down: DrillDown,
 }
 
 impl Finding {
@@ -219,18 +211,7 @@ impl Finding {
 
     /// An answer with a support and a sentence, to which the rest is added.
     pub fn new(support: Support, says: impl Into<String>) -> Finding {
-        Finding {
-            support,
-            says: says.into(),
-            evidence: Vec::new(),
-            claims: Vec::new(),
-            missing: Vec::new(),
-            chain: Vec::new(),
-            when: None,
-            harm: None,
-            actions: Vec::new(),
-            look: Look::default(),
-        }
+        Finding { support, says: says.into(), ..Finding::default() }
     }
 
     /// Nothing of it was seen. Whether that excludes it the engine knows, by what was recorded.
@@ -256,15 +237,12 @@ impl Finding {
 
     /// The evidence that a log of the collector has.
     pub fn needs_gc_log() -> Finding {
-        Finding::unknown("no collections were recorded", "-Xlog:gc*:file=gc.log:time,uptime,level,tags")
+        Finding::unknown("no collections were recorded", Missing::GC_LOG)
     }
 
     /// The evidence that a recording of the JVM has.
     pub fn needs_jfr(says: &str) -> Finding {
-        Finding::unknown(
-            says,
-            "jcmd PID JFR.start settings=profile duration=60s filename=app.jfr, then fathom explain app.jfr",
-        )
+        Finding::unknown(says, Missing::JFR)
     }
 
     /// Adds a measurement.
@@ -284,14 +262,14 @@ impl Finding {
     /// Names what is drawn over time that shows it best: counters (`NAME|INSTANCE` for one of many) and kinds of spans.
     #[must_use]
     pub fn drawn_by(mut self, lanes: &[&str]) -> Finding {
-        self.look.lanes.extend(lanes.iter().map(|lane| (*lane).to_owned()));
+        self.drill_down.lanes.extend(lanes.iter().map(|lane| (*lane).to_owned()));
         self
     }
 
     /// Names the event of samples, or `spans/` and the kind of spans, whose stacks show it best.
     #[must_use]
     pub fn with_stacks_of(mut self, event: &str) -> Finding {
-        event.clone_into(&mut self.look.event);
+        event.clone_into(&mut self.drill_down.event);
         self
     }
 

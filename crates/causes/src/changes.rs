@@ -48,7 +48,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, is_cause_named: bool) -> Vec<Chang
 
 fn series(comparison: &Comparison<'_>) -> Vec<Measured> {
     let account = &comparison.analysis.account;
-    let of_cell = |(state, row): (&ThreadState, &Vec<f64>)| Measured {
+    let of_state = |(state, row): (&ThreadState, &Vec<f64>)| Measured {
         says: state.to_string(),
         unit: if matches!(state, ThreadState::Blocked(_) | ThreadState::Runnable | ThreadState::Stopped(_)) {
             "threads"
@@ -59,7 +59,7 @@ fn series(comparison: &Comparison<'_>) -> Vec<Measured> {
         least: 0.02,
         state: Some(*state),
     };
-    let mut series: Vec<Measured> = account.states.iter().map(of_cell).collect();
+    let mut series: Vec<Measured> = account.states.iter().map(of_state).collect();
     if let Some(requests) = &account.requests {
         series.push(latency(requests));
         let count = requests.count.clone();

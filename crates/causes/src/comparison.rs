@@ -10,7 +10,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
     Account, Analysis, BUCKET_NS, Excess, Intervals, Segment, SignalKind, Slowdown, Sources, StopSpan, ThreadState,
-    Waiting, median,
+    Waiting, begins_with, median,
 };
 
 use crate::explanation::Evidence;
@@ -49,18 +49,18 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// The case of all slow time of an analysis.
+    /// The comparison of all slow time of an analysis.
     pub fn new(analysis: &'a Analysis<'a>) -> Comparison<'a> {
         Comparison::with(analysis, analysis.slowdown.clone(), analysis.excess.clone())
     }
 
-    /// The case of some of the slow time.
+    /// The comparison of some of the slow time.
     pub(crate) fn only(analysis: &'a Analysis<'a>, time: &Intervals) -> Comparison<'a> {
         let (slowdown, excess) = analysis.only(time);
         Comparison::with(analysis, slowdown, excess)
     }
 
-    /// The case of time that is only suspected to be slow.
+    /// The comparison of time that is only suspected to be slow.
     pub(crate) fn with(analysis: &'a Analysis<'a>, slowdown: Slowdown, excess: Excess) -> Comparison<'a> {
         // Where nothing was slow the measurements are of everything, to say how well it is.
         let grid = analysis.sources.grid;
@@ -133,17 +133,15 @@ impl<'a> Comparison<'a> {
 
     fn baseline_within(&self, recorded: impl Fn(&Account) -> &Range<usize>) -> Option<Period<'a>> {
         let baseline = self.baseline.as_ref()?;
-        let reference = self.analysis.reference.as_ref();
-        let account = reference.map_or(&self.analysis.account, |reference| &reference.account);
-        let (grid, buckets) = (account.grid, recorded(account));
-        let time = baseline.time.clip(grid.start_of(buckets.start), grid.start_of(buckets.end));
-        (!time.is_empty()).then(|| Period { sources: baseline.sources, time, except: baseline.except.clone() })
+        let other = self.analysis.baseline_recording.as_ref();
+        let account = other.map_or(&self.analysis.account, |other| &other.account);
+        Some(baseline.clip(account.grid.time_of(recorded(account)))).filter(|baseline| !baseline.time.is_empty())
     }
 
     /// The part of the slow time for which it was recorded what threads waited for, in ns.
     pub fn waits_read_ns(&self) -> i64 {
-        let (grid, read) = (self.sources().grid, &self.analysis.account.waits_read);
-        self.slow.time.within_ns(grid.start_of(read.start), grid.start_of(read.end))
+        let (from_ns, to_ns) = self.sources().grid.time_of(&self.analysis.account.waits_read);
+        self.slow.time.within_ns(from_ns, to_ns)
     }
 
     /// The recording in which it was slow.
@@ -186,8 +184,7 @@ impl<'a> Comparison<'a> {
 
     /// From when until when a recorder looked at the running process, in whole buckets.
     pub fn observed(&self) -> (i64, i64) {
-        let (grid, observed) = (self.sources().grid, &self.analysis.account.observed);
-        (grid.start_of(observed.start), grid.start_of(observed.end))
+        self.sources().grid.time_of(&self.analysis.account.observed)
     }
 
     /// Whether any fact, span or counter came from `source`.
@@ -344,9 +341,9 @@ impl<'a> Comparison<'a> {
         (measure(&self.slow), self.baseline_looked_at().as_ref().map(measure))
     }
 
-    /// Set where there was quiet time and nobody knows how much of something there was then: it may always be so much.
-    pub fn says_if_unknown_before<T>(&self, before: Option<T>) -> Option<&'static str> {
-        (self.baseline.is_some() && before.is_none()).then_some("; how much it was before was not recorded")
+    /// Set where there is a baseline and nobody knows how much of something there was then: it may always be so much.
+    pub fn says_if_baseline_is_unknown<T>(&self, before: Option<T>) -> Option<&'static str> {
+        (self.baseline.is_some() && before.is_none()).then_some("; how much it was in the baseline was not recorded")
     }
 
     /// First and last instant of the slow time.
@@ -381,10 +378,9 @@ impl<'a> Comparison<'a> {
     /// The stack of a wait as text, from the innermost frame of Java on that says something: in the code below it all waits look alike.
     pub fn wait_text(&self, stack: StackId, depth: usize) -> String {
         let recording = self.recording();
-        let is_plumbing = |symbol: &str| PARKING.iter().any(|begins| symbol.starts_with(begins));
         let is_below = |frame: &Frame| {
             matches!(recording.text(frame.kind), frame::KERNEL | frame::VM | frame::NATIVE)
-                || is_plumbing(recording.text(frame.symbol))
+                || begins_with(recording.text(frame.symbol), PARKING)
         };
         let text = self.joined(recording.stacks.leaf_to_root(stack).skip_while(is_below).take(depth));
         if text.is_empty() { self.stack_text(stack, depth) } else { text }

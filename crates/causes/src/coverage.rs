@@ -9,12 +9,9 @@ use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
 use crate::explanation::Missing;
 use crate::fields;
+use crate::limits::{MIN_COVERED_SHARE, NEGLIGIBLE_SHARE};
 use crate::measure::{faults, recording_threshold, stacks, system_gc, unsent};
 use crate::need::Need;
-use crate::unexplained::NEGLIGIBLE_SHARE;
-
-/// The part of the slow time that must have been looked at.
-const LOOKED_AT: f64 = 0.9;
 
 /// What is missing for a cause to be excluded; nothing where all was recorded.
 pub(crate) fn missing(comparison: &Comparison<'_>, cause: &Cause, finding: &Finding) -> Option<Missing> {
@@ -139,18 +136,17 @@ fn missing_for(need: &Need) -> Missing {
     let of_kernel = |says: &str| Missing::from_kernel(says);
     let of_jvm = |says: &str, record_with: &str| Missing { says: says.to_owned(), record_with: record_with.to_owned() };
     const LOG: &str = "-Xlog:gc*,safepoint*:file=gc.log:time,uptime,level,tags";
-    const JFR: &str = "jcmd PID JFR.start settings=profile duration=60s filename=app.jfr, then fathom explain app.jfr";
     match *need {
         Need::Collections => of_jvm("no collections were recorded", LOG),
         Need::Stops => of_jvm("stops were not recorded", LOG),
-        Need::SystemGc => of_jvm("who asked for collections was not recorded (JDK 17 and later do)", JFR),
+        Need::SystemGc => of_jvm("who asked for collections was not recorded (JDK 17 and later do)", Missing::JFR),
         Need::Event(event) => recording_threshold::missing(event, &format!("short waits ({event}) were not recorded")),
         Need::Counter(name) => of_kernel(&format!("{name} was not recorded all the time")),
         Need::Spans(kind, _) => of_kernel(&format!("{kind} was not recorded")),
         Need::PageFaults => of_kernel("page faults with their duration and place were not recorded"),
         Need::Fact(_, key) => of_kernel(&format!("{key} was not recorded")),
         Need::VmThreads => of_kernel("which threads are the JVM's own was not recorded"),
-        Need::Samples => of_jvm("what threads ran was not sampled in that time", JFR),
+        Need::Samples => of_jvm("what threads ran was not sampled in that time", Missing::JFR),
         Need::KernelFrames => of_kernel("the kernel's frames of what ran and waited were not recorded"),
         Need::JvmFrames => of_kernel("the JVM's own frames were not sampled"),
         Need::Sockets => of_kernel("how answers and questions left the machine was not recorded"),
@@ -168,5 +164,5 @@ fn is_counted(comparison: &Comparison<'_>, name: &str) -> bool {
     let Some((first, last)) = times.iter().min().zip(times.iter().max()) else { return false };
     let slow = &comparison.slow.time;
     let read_ns = slow.within_ns(first.saturating_sub(BUCKET_NS), last.saturating_add(BUCKET_NS));
-    read_ns as f64 >= LOOKED_AT * slow.total_ns() as f64
+    read_ns as f64 >= MIN_COVERED_SHARE * slow.total_ns() as f64
 }

@@ -9,15 +9,13 @@ use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Finding, Support};
 use crate::chains::{self, Judged};
 use crate::comparison::Comparison;
-use crate::explanation::{CauseVerdict, During, Explanation, IntervalCause, Look, Missing, SCHEMA, Verdict};
+use crate::explanation::{CauseVerdict, DrillDown, During, Explanation, IntervalCause, Missing, SCHEMA, Verdict};
 use crate::gaps::Unjudged;
-use crate::unexplained::{self, NEGLIGIBLE_SHARE};
+use crate::limits::{MINOR_SHARE, NEGLIGIBLE_SHARE};
+use crate::unexplained;
 use crate::{
-    catalog, changes, coverage, elsewhere, format, gaps, headline, look, messages, remainder, rhythm, summary,
+    catalog, changes, coverage, drill_down, elsewhere, format, gaps, headline, messages, remainder, rhythm, summary,
 };
-
-/// A cause that explains less of the lost time than this is not worth acting on.
-const MINOR_SHARE: f64 = 0.10;
 
 /// A cause that names a mechanism answers a suspicion when it explains this part of it.
 const ANSWERS_SUSPICION: f64 = 0.5;
@@ -219,7 +217,7 @@ struct Outcome {
     says: String,
     /// What would have to be recorded to exclude the cause.
     missing: Option<Missing>,
-    look: Look,
+    drill_down: DrillDown,
 }
 
 impl Part {
@@ -310,7 +308,7 @@ fn judged(cause: &Cause, answers: Vec<(Finding, Given, Outcome)>, lost_ns: f64) 
         chain: finding.chain.iter().map(|id| (*id).to_owned()).collect(),
         actions,
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
-        look: outcome.look,
+        drill_down: outcome.drill_down,
     };
     let when = (!when.is_empty()).then(|| Intervals::union(when));
     Judged { verdict, harm, when, taken: total.taken.into_iter().collect() }
@@ -342,16 +340,16 @@ fn judge(
         true => told(comparison, finding, given, share),
         false => not_told(comparison, finding, given, lost_ns),
     };
-    let look = match verdict <= Verdict::Possible && comparison.is_slow() {
-        true => look::of(comparison, finding, given),
-        false => Look::default(),
+    let drill_down = match verdict <= Verdict::Possible && comparison.is_slow() {
+        true => drill_down::of(comparison, finding, given),
+        false => DrillDown::default(),
     };
     // What was not recorded rules no cause out.
     let missing = (verdict == Verdict::RuledOut).then(|| coverage::missing(comparison, cause, finding)).flatten();
-    let Some(mut missing) = missing else { return Outcome { verdict, share, says, missing: None, look } };
+    let Some(mut missing) = missing else { return Outcome { verdict, share, says, missing: None, drill_down } };
     let says = format!("{}: {says}", missing.says);
     gaps::without_use(comparison, cause, std::slice::from_mut(&mut missing));
-    Outcome { verdict: Verdict::NotEnough, share, says, missing: Some(missing), look }
+    Outcome { verdict: Verdict::NotEnough, share, says, missing: Some(missing), drill_down }
 }
 
 /// What is said of a cause that counts.

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 /// The answer to "why was it slow".
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Explanation {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -61,7 +61,7 @@ pub struct MessageKind {
 }
 
 /// What a person reads first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Headline {
     /// What can be said about slowness.
     pub kind: HeadlineKind,
@@ -72,7 +72,7 @@ pub struct Headline {
 }
 
 /// What can be said about slowness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeadlineKind {
     /// It was slow.
@@ -82,6 +82,7 @@ pub enum HeadlineKind {
     /// What was recorded shows nothing; how long requests took was not recorded.
     NoSign,
     /// Nothing that was recorded could have shown it.
+    #[default]
     CannotTell,
 }
 
@@ -256,7 +257,7 @@ pub struct IntervalCause {
 }
 
 /// What the slow time was compared with.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Baseline {
     /// `rest_of_recording`, `other_recording`, or `none` (everything was slow: compared with no loss at all).
     pub kind: String,
@@ -267,7 +268,7 @@ pub struct Baseline {
 }
 
 /// How sure a statement about a cause is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The mechanism was seen and it covers the time.
@@ -277,13 +278,14 @@ pub enum Verdict {
     /// Some signs fit; not enough to act on.
     Possible,
     /// The evidence does not suffice to say.
+    #[default]
     NotEnough,
     /// A measurement excludes it.
     RuledOut,
 }
 
 /// What is said of one cause.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct CauseVerdict {
     /// Its id, the name of its folder in the catalogue.
     pub id: String,
@@ -312,27 +314,14 @@ pub struct CauseVerdict {
     /// The command that reproduces the mechanism; empty when there is no lab for it.
     pub prove: String,
     /// What to look at to see it at work; empty of a cause that was not found.
-    pub look: Look,
+    #[serde(rename = "look")]
+    pub drill_down: DrillDown,
 }
 
 impl CauseVerdict {
     /// A cause of which nothing is known.
     pub fn nothing(id: &str) -> CauseVerdict {
-        CauseVerdict {
-            id: id.to_owned(),
-            verdict: Verdict::NotEnough,
-            share: 0.0,
-            only: 0.0,
-            reach: 0.0,
-            says: String::new(),
-            during: None,
-            evidence: Vec::new(),
-            missing: Vec::new(),
-            chain: Vec::new(),
-            actions: Vec::new(),
-            prove: String::new(),
-            look: Look::default(),
-        }
+        CauseVerdict { id: id.to_owned(), ..CauseVerdict::default() }
     }
 }
 
@@ -375,9 +364,7 @@ impl Evidence {
 
     /// The same of what the host gave to others.
     pub const STOLEN_CPU: &str = "CPU time stolen, of all CPUs";
-}
 
-impl Evidence {
     /// Says what it was read from.
     #[must_use]
     pub fn of(mut self, words: &[&str]) -> Evidence {
@@ -399,6 +386,13 @@ impl Missing {
     /// Records what only the kernel has.
     pub const RECORD: &str = "sudo fathom record --pid PID --for 60s";
 
+    /// Records what the JVM has.
+    pub(crate) const JFR: &str =
+        "jcmd PID JFR.start settings=profile duration=60s filename=app.jfr, then fathom explain app.jfr";
+
+    /// Records what collections were.
+    pub(crate) const GC_LOG: &str = "-Xlog:gc*:file=gc.log:time,uptime,level,tags";
+
     /// What only the kernel has.
     pub fn from_kernel(says: &str) -> Missing {
         Missing { says: says.to_owned(), record_with: Missing::RECORD.to_owned() }
@@ -412,7 +406,7 @@ impl Missing {
 }
 
 /// The part of the lost time that no cause explains.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Unexplained {
     /// Part of the lost time, 0 to 1; 0 when nothing was slow.
     pub share: f64,
@@ -421,12 +415,13 @@ pub struct Unexplained {
     /// The stacks seen most in it.
     pub stacks: Vec<StackShare>,
     /// What to look at to see its biggest part.
-    pub look: Look,
+    #[serde(rename = "look")]
+    pub drill_down: DrillDown,
 }
 
 /// What to look at to see something at work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Look {
+pub struct DrillDown {
     /// What is drawn over time that shows it, the most telling first: names of counters (`NAME|INSTANCE` for one instance of
     /// many) and kinds of spans.
     pub lanes: Vec<String>,

@@ -1,13 +1,10 @@
 //! Connections that failed. A service that fails quickly looks quick, so no latency clears it while many of them do.
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::Sources;
+use fathom_timeline::{MOVES_P99, Sources};
 
 use crate::comparison::Comparison;
 use crate::format;
-
-/// Fewer than this part of all requests or calls do not move what users see.
-const MATTERS: f64 = 0.01;
 
 /// What failed, beside what came off there, and what is said of it.
 const KINDS: [(&str, &str, &str); 4] = [
@@ -27,7 +24,7 @@ const KINDS: [(&str, &str, &str); 4] = [
 
 /// How often something failed at an endpoint while somebody looked.
 pub(crate) fn count(sources: &Sources<'_>, name: &str, endpoint: &str) -> f64 {
-    0.0 + sources.counter(name, endpoint).rises().map(|rise| rise.2).sum::<f64>()
+    sources.counter(name, endpoint).total_rise()
 }
 
 /// What is said of those that are a good part of all at their port or peer.
@@ -42,7 +39,7 @@ fn of_kind(comparison: &Comparison<'_>, (failed, came_off, says): (&str, &str, &
     let is_of_kind = |endpoint: &&str| endpoint.starts_with(':') == (came_off == counter::REQUESTS_COUNT);
     let of = |endpoint: &str| {
         let (failures, others) = (count(sources, failed, endpoint), count(sources, came_off, endpoint));
-        let matters = failures >= 1.0 && failures >= MATTERS * (failures + others);
+        let matters = failures >= 1.0 && failures >= MOVES_P99 * (failures + others);
         let whose = if endpoint.starts_with(':') { "at" } else { "to" };
         matters.then(|| format!("{} {whose} {endpoint} {says}", format::count(failures as usize, "connection")))
     };

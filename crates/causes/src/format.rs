@@ -27,16 +27,21 @@ pub fn count(count: usize, what: &str) -> String {
     format!("{} {what}{plural}", number(count as f64))
 }
 
-/// What something was before, where that is known: ` (before: 0.2)`.
-pub fn before(value: Option<f64>, text_of: impl Fn(f64) -> String) -> String {
-    value.map_or(String::new(), |value| format!(" (before: {})", text_of(value)))
+/// What something is in the baseline, where that is known: ` (baseline 0.2)`.
+pub fn baseline(value: Option<f64>, text_of: impl Fn(f64) -> String) -> String {
+    value.map_or(String::new(), |value| format!(" (baseline {})", text_of(value)))
+}
+
+/// The same in a sentence, of a length of time in ns: ` instead of 2 ms`.
+pub fn instead_of(before_ns: Option<f64>) -> String {
+    before_ns.map_or(String::new(), |ns| format!(" instead of {}", time(ns)))
 }
 
 /// That something takes no longer than `before`, in ns.
 pub fn no_longer(now_ns: f64, before_ns: f64) -> String {
     /// What varies by itself.
     const SHORTER_FROM: f64 = 0.7;
-    let how = if now_ns < SHORTER_FROM * before_ns { "less than before" } else { "as before" };
+    let how = if now_ns < SHORTER_FROM * before_ns { "less than in the baseline" } else { "as in the baseline" };
     format!("{how} ({})", time(before_ns))
 }
 

@@ -1,8 +1,8 @@
 //! Whether anything was slow, in one sentence: "nothing was slow" only where it was seen.
 
 use fathom_evidence::StrId;
-use fathom_evidence::kinds::{counter, event, loss, recorded, span, subject};
-use fathom_timeline::{Account, Flaw, Unanswered, median};
+use fathom_evidence::kinds::{counter, loss, recorded, span, subject};
+use fathom_timeline::{Account, Flaw, JITTER_P99_NS, MOVES_P99, UNNOTICED_NS, Unanswered, begins_with, median};
 
 use crate::changes;
 use crate::comparison::Comparison;
@@ -12,6 +12,7 @@ use crate::failures;
 use crate::format;
 use crate::gaps::Unjudged;
 use crate::latency::{self, is_long_throughout};
+use crate::limits::MIN_COVERED_SHARE;
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 
@@ -131,7 +132,7 @@ fn full_machine(comparison: &Comparison<'_>) -> Option<String> {
 }
 
 /// The part of the recording's seconds that are not judged, above which the others say little of all.
-const MAX_UNJUDGED_SHARE: f64 = 1.0 - latency::MIN_COVERED_SHARE;
+const MAX_UNJUDGED_SHARE: f64 = 1.0 - MIN_COVERED_SHARE;
 
 /// Seconds that are not judged, of all.
 struct NotJudged {
@@ -175,7 +176,7 @@ impl NotJudged {
 /// That requests were not answered, where nothing tells why.
 fn unanswered(comparison: &Comparison<'_>) -> Option<String> {
     let found = Unanswered::of(comparison.sources())?;
-    (found.count >= MIN_SHARE_OF_REQUESTS * found.all).then(|| {
+    (found.count >= MOVES_P99 * found.all).then(|| {
         format!(
             "cannot tell whether it was slow: {} of {} requests had no answer when the recording ended or their clients gave up, the oldest \
              after {}; a service that hangs looks so, and one that answers when there is news",
@@ -193,23 +194,20 @@ fn in_virtual_threads(comparison: &Comparison<'_>) -> Option<String> {
     Unanswered::of(comparison.sources())?;
     let recording = comparison.recording();
     let mut names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
-    names.any(|name| HELPERS.iter().any(|helper| name.starts_with(helper))).then(|| {
+    names.any(|name| begins_with(name, &HELPERS)).then(|| {
         "what virtual threads wait for was not seen: jcmd PID Thread.dump_to_file FILE lists their stacks".to_owned()
     })
 }
 
-/// So many of all requests matter to the 99th percentile.
-const MIN_SHARE_OF_REQUESTS: f64 = 0.01;
-
-/// Half of the requests take this many times as long as before, and longer than what nobody notices, in ns: less than counts as slow, and
+/// Half of the requests take this many times as long as before, and longer than what nobody notices: less than counts as slow, and
 /// no all-clear. A step that lasts is no jitter; and where quick requests share their port with long polls, as at a broker, the 99th
 /// percentile is that of the polls whatever happens.
-const LONGER: (f64, f64) = (1.5, 1e6);
+const LASTING_RATIO: f64 = 1.5;
 
 /// That requests took longer from some time on, if less than counts as slow.
 fn became_longer(comparison: &Comparison<'_>) -> Option<String> {
     let change = changes::of_latency(comparison)?;
-    let is_longer = change.after >= LONGER.1.max(LONGER.0 * change.before);
+    let is_longer = change.after >= UNNOTICED_NS.max(LASTING_RATIO * change.before);
     let grid = comparison.sources().grid;
     let seconds = |at_ns: i64| at_ns.saturating_sub(grid.start_ns) / 1_000_000_000;
     is_longer.then(|| {
@@ -225,7 +223,7 @@ fn became_longer(comparison: &Comparison<'_>) -> Option<String> {
 }
 
 /// Requests take this many times as long as is usual, and longer than any jitter of a machine, where something is felt.
-const FELT: (f64, f64) = (3.0, 5e6);
+const FELT_RATIO: f64 = 3.0;
 
 /// Requests that were late for a reason that is no slowness of the service, and not to be kept from who asks: Fathom loaded its
 /// recorders, or the JVM had just started.
@@ -260,7 +258,7 @@ fn late_where(account: &Account, select: impl Fn(usize) -> bool) -> Option<Late>
     };
     let usual_ns = median(of(false))?;
     let mut late = of(true);
-    late.retain(|p99_ns| *p99_ns >= FELT.1.max(FELT.0 * usual_ns));
+    late.retain(|p99_ns| *p99_ns >= JITTER_P99_NS.max(FELT_RATIO * usual_ns));
     let worst_ns = late.iter().copied().reduce(f64::max)?;
     Some(Late { seconds: late.len(), worst_ns, usual_ns })
 }
@@ -303,7 +301,7 @@ impl Seen {
             requests_s: latency::seconds(comparison),
             flaw: account.requests_flaw,
             stops: stops || comparison.has_source("gc_log"),
-            code: [event::CPU, event::EXECUTION].iter().any(|event| sources.samples(event).next().is_some()),
+            code: sources.running_event().is_some(),
             waits: WAITS.iter().all(|event| comparison.is_recorded(event)),
             kernel: sources.has_counter(counter::THREAD_RUN_QUEUE_NS)
                 && ["page_faults", "scheduler"].iter().all(|source| comparison.has_source(source)),
@@ -387,7 +385,7 @@ fn hidden(comparison: &Comparison<'_>, losses: &[LossNote]) -> Vec<String> {
 /// That so many requests came several at once on their connections that those whose lengths are known do not tell the 99th percentile.
 fn several_at_once(comparison: &Comparison<'_>) -> Option<String> {
     let port = comparison.sources().traffic.ports().iter().max_by(|a, b| a.overlapping.total_cmp(&b.overlapping))?;
-    (port.overlapping >= 1.0 && port.overlapping >= MIN_SHARE_OF_REQUESTS * (port.count + port.overlapping)).then(|| {
+    (port.overlapping >= 1.0 && port.overlapping >= MOVES_P99 * (port.count + port.overlapping)).then(|| {
         format!(
             "requests to {} came {} several at once on one connection, or beside what nobody asked for (HTTP/2, WebSocket): how long each of \
              them took is not known",

@@ -3,9 +3,7 @@
 use fathom_timeline::Requests;
 
 use crate::comparison::Comparison;
-
-/// Part of the recording's seconds for which something has to be known before it counts as seen.
-pub(crate) const MIN_COVERED_SHARE: f64 = 0.9;
+use crate::limits::MIN_COVERED_SHARE;
 
 /// Seconds in which requests were measured so exactly that quick ones say that the service was well, of all.
 pub(crate) fn seconds(comparison: &Comparison<'_>) -> (usize, usize) {

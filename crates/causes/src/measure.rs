@@ -1,6 +1,5 @@
 //! Measurements that more than one cause needs.
 
-pub mod aarch64;
 pub mod block_io;
 pub mod calls;
 pub mod code_cache;
@@ -10,9 +9,7 @@ pub mod event_loops;
 pub mod faults;
 pub mod growth;
 pub mod handling;
-pub mod io_limit;
 pub mod memory_pressure;
-pub mod pool_users;
 pub mod recording_threshold;
 pub mod requests;
 pub mod safepoints;

@@ -25,6 +25,12 @@ impl<'a> Period<'a> {
         Period { sources, time, except: Intervals::default() }
     }
 
+    /// What of it lies between two instants.
+    pub(crate) fn clip(&self, (from_ns, to_ns): (i64, i64)) -> Period<'a> {
+        let time = self.time.clip(from_ns, to_ns);
+        Period { sources: self.sources, time, except: self.except.clone() }
+    }
+
     /// Length in seconds.
     pub fn seconds(&self) -> f64 {
         (self.time.total_ns() as f64 / SECOND).max(f64::MIN_POSITIVE)

@@ -11,7 +11,7 @@ use crate::comparison::Comparison;
 use crate::format;
 
 /// Less than this part of what was lost in a group of states is no remainder: others took it.
-const MOST: f64 = 0.5;
+const REMAINDER_SHARE: f64 = 0.5;
 
 /// The most general cause of time of this kind; none for time that has no name.
 pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
@@ -81,7 +81,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left) -> Option<(&'static C
     }
     let (id, (lost_ns, left_ns, states)) = groups.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
     let general = crate::cause(id)?;
-    let is_remainder = left_ns >= MOST * lost_ns && left_ns >= comparison.material_ns();
+    let is_remainder = left_ns >= REMAINDER_SHARE * lost_ns && left_ns >= comparison.material_ns();
     is_remainder.then_some((general, states))
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn answer(comparison: &Comparison<'_>, own: &mut Finding, states: &[T
     let most = states.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)));
     let what = most.map_or_else(String::new, ToString::to_string);
     let evidence = comparison.state_evidence(&what, "threads", is_ours);
-    let before = format::before(evidence.baseline, format::number);
+    let before = format::baseline(evidence.baseline, format::number);
     own.says = format!(
         "{what}: {} threads on average{before}, which no special cause explains; {}",
         format::number(evidence.value),

@@ -2,7 +2,7 @@
 //! that wait for a CPU for longer than they run, code that is interpreted since the compiler is off. They may have been there before the recording began. Whether anybody waits for
 //! that work only requests tell: where these are known and quick, the signs are none.
 
-use fathom_timeline::{Layer, Quota, ThreadState, ran_and_waited};
+use fathom_timeline::{INTERPRETED_SHARE, Layer, Quota, ThreadState, ran_and_waited};
 
 use crate::comparison::Comparison;
 use crate::format;
@@ -17,9 +17,6 @@ const WAITING_THREADS: f64 = 0.1;
 
 /// From this part of the time in which threads could run on they wait for longer than they run.
 const WAITING: f64 = 0.5;
-
-/// From this part of what the application ran interpreted code is more than what a program runs once.
-const INTERPRETED: f64 = 0.3;
 
 /// What there is of them.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -87,6 +84,6 @@ fn interpreted(comparison: &Comparison<'_>) -> Option<f64> {
     let of = |is_of: fn(ThreadState) -> bool| account.sum(is_of).iter().sum::<f64>();
     let ran = of(|state| matches!(state, ThreadState::Running(_)));
     let share = of(|state| state == ThreadState::Running(Layer::Interpreted)) / ran;
-    let is_much = ran > 0.0 && share >= INTERPRETED;
+    let is_much = ran > 0.0 && share >= INTERPRETED_SHARE;
     (is_much && CodeCache::of(comparison).compiler_is_off() == Some(true)).then_some(share)
 }

@@ -8,7 +8,7 @@ use crate::catalog;
 use crate::comparison::Comparison;
 use crate::explanation::{
     Baseline, CauseVerdict, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, LossNote, PortData,
-    PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, Unexplained,
+    PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests,
 };
 use crate::failures;
 use crate::period::Period;
@@ -26,16 +26,10 @@ pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
         schema: SCHEMA,
         recording: RecordingSummary { from_ns, to_ns, ..identity(recording) },
         headline: Headline { kind: HeadlineKind::CannotTell, says: says.clone(), but: Vec::new() },
-        slow: Vec::new(),
-        rhythm: None,
-        requests: Vec::new(),
-        changed: Vec::new(),
-        messages: Vec::new(),
         baseline: Baseline { kind: "none".to_owned(), says: says.clone(), duration_ns: 0 },
-        figures: Vec::new(),
         causes: causes.collect(),
-        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new(), look: Default::default() },
         losses: losses(recording),
+        ..Explanation::default()
     }
 }
 
@@ -49,8 +43,8 @@ pub(crate) fn recording(comparison: &Comparison<'_>) -> RecordingSummary {
 pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
     let of = |port: &Port| {
         let name = comparison.recording().text(port.name);
-        let quiet = comparison.baseline.as_ref().and_then(|quiet| quiet.sources.traffic.usual_ns(name, &quiet.time));
-        let usual_ns = quiet.unwrap_or(port.p50_ns);
+        let of = |baseline: &Period<'_>| baseline.sources.traffic.usual_ns(name, &baseline.time);
+        let usual_ns = comparison.baseline.as_ref().and_then(of).unwrap_or(port.p50_ns);
         let divided = comparison.analysis.divided(port, usual_ns);
         PortSummary {
             port: name.to_owned(),
@@ -192,78 +186,35 @@ pub(crate) fn slow(comparison: &Comparison<'_>, causes: Vec<Vec<IntervalCause>>)
 }
 
 fn says(comparison: &Comparison<'_>, slow: &Slow) -> String {
-    let worst = slow.worst;
-    match slow.signal {
-        SignalKind::Given => "as given".to_owned(),
-        SignalKind::MedianLatency => {
-            format!("requests took up to {} (median of a second)", format::time(worst))
-        }
-        SignalKind::RequestLatency => {
-            format!("requests took up to {} (99th percentile of a second)", format::time(worst))
-        }
-        SignalKind::RareRequests => format!(
-            "up to {} of a second's requests were late{}: few of all, but more than at other times",
-            format::percent(worst),
-            longest(comparison, slow).map_or(String::new(), |ns| format!(" ({} the longest)", format::time(ns)))
-        ),
-        SignalKind::Stopped => format!("the application was stopped for up to {} of a second", format::percent(worst)),
-        SignalKind::FullCollections => {
-            format!("full or explicit GCs paused the application for up to {} of a second", format::percent(worst))
-        }
-        SignalKind::Throttled => {
-            format!("a CPU quota stopped the process for up to {} of a second", format::percent(worst))
-        }
-        SignalKind::Locks => format!("up to {} threads waited for locks", format::number(worst)),
-        SignalKind::Permits => {
-            format!(
-                "up to {} threads waited for permits of a semaphore or for objects of a pool",
-                format::number(worst)
-            )
-        }
-        SignalKind::InputOutput => {
-            format!("up to {} threads waited for other services or files", format::number(worst))
-        }
-        SignalKind::RunQueue => format!("up to {} threads waited for a CPU", format::number(worst)),
-        SignalKind::PageFaults => format!("up to {} threads waited for pages of memory", format::number(worst)),
-        SignalKind::RefusedConnections => {
-            format!("up to {} attempts to connect were dropped in a second", format::number(worst))
-        }
-        SignalKind::UnansweredRequests => {
-            format!("up to {} requests waited at once that were not answered", format::number(worst))
-        }
-        SignalKind::LostDatagrams => format!("up to {} datagrams were lost in a second", format::number(worst)),
-        SignalKind::AllocationStalls => format!("up to {} threads waited for memory", format::number(worst)),
-        SignalKind::Recompiling => format!("recompiling took up to {} cores", format::number(worst)),
-        SignalKind::FreeingCode => format!("up to {} collections per second to free code", format::number(worst)),
-        SignalKind::Collecting => format!("the collector took up to {} cores", format::number(worst)),
-        SignalKind::Interpreting => format!("interpreted code took up to {} cores", format::number(worst)),
-        SignalKind::BelowJava => {
-            format!("the kernel and the JVM took up to {} cores on the application's threads", format::number(worst))
-        }
-        SignalKind::Cpu => format!("the process used up to {} of the CPUs", format::percent(worst)),
-    }
+    let worst = match slow.signal.unit() {
+        "ns" => format::time(slow.worst),
+        "ratio" => format::percent(slow.worst),
+        _ => format::number(slow.worst),
+    };
+    let longest = longest(comparison, slow).map_or(String::new(), |ns| format!(" ({} the longest)", format::time(ns)));
+    slow.signal.says().replacen("{}", &worst, 1).replacen("{longest}", &longest, 1)
 }
 
 /// What the slow time was compared with.
 pub(crate) fn baseline(comparison: &Comparison<'_>) -> Baseline {
     let duration_ns = comparison.baseline.as_ref().map_or(0, |baseline| baseline.time.total_ns());
-    let (kind, says) = match (&comparison.baseline, &comparison.analysis.reference) {
+    let (kind, says) = match (&comparison.baseline, &comparison.analysis.baseline_recording) {
         _ if comparison.slowdown.intervals.is_empty() => ("none", "nothing was slow".to_owned()),
-        (Some(_), Some(reference)) => {
-            let says = format!("{} of the other recording", format::time(duration_ns as f64));
+        (Some(_), Some(other)) => {
+            let says = format!("a baseline of {} in the other recording", format::time(duration_ns as f64));
             let apart = "; its requests came to other ports, so how long they took is not compared";
-            ("other_recording", if reference.has_same_port { says } else { says + apart })
+            ("other_recording", if other.has_same_port { says } else { says + apart })
         }
         (Some(_), None) => ("rest_of_recording", rest_of_recording(comparison, duration_ns)),
         (None, _) => (
             "none",
-            "no lost time at all, because there is no normal time to compare with; --baseline RECORDING gives a better answer".to_owned(),
+            "no lost time at all, because there is no baseline; --baseline RECORDING gives a better answer".to_owned(),
         ),
     };
     Baseline { kind: kind.to_owned(), says, duration_ns }
 }
 
-/// `3 s of normal operation (7 s of start-up and transitions excluded)`; in a long recording `8 min of normal operation about then`.
+/// `a baseline of 3 s (7 s of start-up and transitions excluded)`; in a long recording `a baseline of 8 min about then`.
 fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
     let grid = comparison.sources().grid;
     let all_ns = grid.end_ns().saturating_sub(grid.start_ns);
@@ -274,7 +225,7 @@ fn rest_of_recording(comparison: &Comparison<'_>, duration_ns: i64) -> String {
         true => format!(" ({} of start-up and transitions excluded)", format::time(excluded_ns as f64)),
         false => String::new(),
     };
-    format!("{} of normal operation{excluded}", format::time(duration_ns as f64))
+    format!("a baseline of {}{excluded}", format::time(duration_ns as f64))
 }
 
 /// Latency, CPU and stops, slow against baseline; over everything when nothing was slow.
@@ -283,22 +234,16 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
         return highest(comparison);
     }
     let account = &comparison.analysis.account;
-    let slow: Vec<usize> = comparison.slowdown.slow_buckets().collect();
-    let baseline: Vec<usize> = comparison.slowdown.baseline_buckets().collect();
-    let mean = |row: &[f64], buckets: &[usize]| -> Option<f64> {
-        (!buckets.is_empty()).then(|| buckets.iter().map(|index| row[*index]).sum::<f64>() / buckets.len() as f64)
-    };
-    let both = |row: &[f64]| (mean(row, &slow).unwrap_or(0.0), mean(row, &baseline));
     let mut figures = Vec::new();
     figures.extend(latency(comparison));
     if let Some(process) = &account.process_cpu_ns {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-        figures.push(comparison.evidence("process CPU", both(&cores), "cores", "counters"));
+        figures.push(comparison.evidence("process CPU", comparison.mean(&cores), "cores", "counters"));
     }
     if are_stops_measured(comparison) {
         let stopped = account.sum(|state| matches!(state, ThreadState::Stopped(_)));
         let ratio: Vec<f64> = stopped.iter().map(|ns| ns / BUCKET_NS as f64).collect();
-        figures.push(comparison.evidence("application stopped", both(&ratio), "ratio", "spans"));
+        figures.push(comparison.evidence("application stopped", comparison.mean(&ratio), "ratio", "spans"));
     }
     figures
 }
@@ -313,7 +258,7 @@ fn latency(comparison: &Comparison<'_>) -> Option<Evidence> {
         begun.or_else(|| traffic.p99_ns(|request| period.has(request.from_ns, request.to_ns)))
     };
     // Requests to other ports say nothing about these.
-    let has_same_port = comparison.analysis.reference.as_ref().is_none_or(|reference| reference.has_same_port);
+    let has_same_port = comparison.analysis.baseline_recording.as_ref().is_none_or(|other| other.has_same_port);
     let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(p99);
     let slow = p99(&comparison.slow).unwrap_or(0.0);
     Some(comparison.evidence("request latency, p99", (slow, baseline), "ns", "spans"))

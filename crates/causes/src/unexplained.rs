@@ -7,12 +7,10 @@ use fathom_evidence::kinds::event;
 
 use crate::attribution::Left;
 use crate::comparison::Comparison;
-use crate::explanation::{Look, StackShare, Unexplained};
+use crate::explanation::{DrillDown, StackShare, Unexplained};
+use crate::limits::{MINOR_SHARE, NEGLIGIBLE_SHARE};
 use crate::period::Period;
-use crate::{format, look};
-
-/// A cause that explains less of the lost time than this does not matter in this slowdown.
-pub(crate) const NEGLIGIBLE_SHARE: f64 = 0.02;
+use crate::{drill_down, format};
 
 /// How many stacks are shown.
 const STACKS: usize = 3;
@@ -40,19 +38,17 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
     let shows_stacks = share > 0.0 && !hardly;
     let mut stacks = if shows_stacks { waiting(comparison, left, lost_ns) } else { Vec::new() };
     stacks.extend(if shows_stacks { hottest(comparison) } else { Vec::new() });
-    let look = match biggest {
-        Some((state, _)) if comparison.is_slow() && shows_stacks => look::of_state(comparison, *state),
-        _ => Look::default(),
+    let drill_down = match biggest {
+        Some((state, _)) if comparison.is_slow() && shows_stacks => drill_down::of_state(comparison, *state),
+        _ => DrillDown::default(),
     };
-    Unexplained { share, says, stacks, look }
+    Unexplained { share, says, stacks, drill_down }
 }
 
 /// That nobody saw what threads waited for in a part of the slow time: who watches records it from the moment on that something was noticed.
 fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
-    /// More than this part of the slow time, and of what was lost in it, is worth a word.
-    const MATERIAL_SHARE: f64 = 0.1;
     let (seen_ns, all_ns) = (comparison.waits_read_ns() as f64, comparison.slow.time.total_ns() as f64);
-    (seen_ns > 0.0 && seen_ns < (1.0 - MATERIAL_SHARE) * all_ns && share >= MATERIAL_SHARE).then(|| {
+    (seen_ns > 0.0 && seen_ns < (1.0 - MINOR_SHARE) * all_ns && share >= MINOR_SHARE).then(|| {
         let (seen, all) = (format::time(seen_ns), format::time(all_ns));
         format!("; what threads waited for was recorded for {seen} of the {all} only")
     })

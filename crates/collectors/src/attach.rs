@@ -32,7 +32,7 @@ use protocol::{Reply, Version, fits_version_1};
 
 use rustix::fs::Stat;
 
-use crate::foreign::{look, tmp_of};
+use crate::foreign::{stat, tmp_of};
 use crate::{Clock, Refusal, Target};
 
 /// How long the JVM may take to begin to listen, and to answer an ordinary command.
@@ -169,7 +169,7 @@ impl Attach {
     pub fn check(target: &Target) -> Result<(), AttachError> {
         let tmp = tmp_of(target).map_err(|error| of_root(target, error))?;
         // An existing socket is not tried: connecting would occupy the JVM's only listener.
-        let is_listening = look(target, &tmp, &format!(".java_pid{}", target.inner_pid));
+        let is_listening = stat(target, &tmp, &format!(".java_pid{}", target.inner_pid));
         let is_listening = is_listening.ok().flatten().is_some_and(|socket| is_younger(target, &socket));
         if is_listening { Ok(()) } else { listener::could_start(target) }
     }

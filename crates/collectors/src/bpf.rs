@@ -38,7 +38,7 @@ pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
 pub(crate) use placed::Placed;
 pub(crate) use places::Places;
-pub(crate) use rights::look as may_load;
+pub(crate) use rights::check as may_load;
 pub(crate) use ring::Ring;
 pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
 pub(crate) use spare::{LeftOut, Spare};
@@ -83,7 +83,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Brings the programs into the kernel without attaching them.
     pub(crate) fn load(recipe: &Recipe<'_>) -> Result<Programs, Refusal> {
-        rights::look()?;
+        rights::check()?;
         let of = remembered::Object::of(recipe);
         let mut left_out = remembered::left_out(&of)?;
         let object = loop {

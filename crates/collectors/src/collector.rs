@@ -9,11 +9,11 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{recorded, subject};
 
 use crate::attach::Shared;
-use crate::manners::Glance;
+use crate::policy::Glance;
 use crate::raw::Raw;
 pub use crate::refusal::{Lesser, Tier};
 use crate::symbols::Images;
-use crate::{Clock, Manners, Refusal, Target};
+use crate::{Clock, Policy, Refusal, Target};
 
 /// What the person who records wants.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Order {
     /// What the folder may hold at any time, in bytes.
     pub max_bytes: u64,
     /// What may be done to the JVM.
-    pub manners: Manners,
+    pub policy: Policy,
     /// How much of the CPUs was left when that was first asked.
     pub glance: Glance,
     /// Page faults that take at least this long become spans.

@@ -95,9 +95,9 @@ pub(crate) fn pin(target: &Target, folder: impl AsFd, name: &str) -> io::Result<
     acting_as(target, |acting| calls::pin(acting, folder, name, OFlags::empty()))?
 }
 
-/// Looks at what has a name in a folder; `None` when nothing has.
-pub(crate) fn look(target: &Target, folder: impl AsFd, name: &str) -> io::Result<Option<Stat>> {
-    acting_as(target, |acting| calls::look(acting, folder, name))?
+/// What is known of what has a name in a folder; `None` when nothing has.
+pub(crate) fn stat(target: &Target, folder: impl AsFd, name: &str) -> io::Result<Option<Stat>> {
+    acting_as(target, |acting| calls::stat(acting, folder, name))?
 }
 
 /// The names in a folder, as many as `most` at most; none when it cannot be read.

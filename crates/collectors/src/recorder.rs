@@ -24,9 +24,9 @@ use fathom_evidence::kinds::{counter, loss, recorded, subject};
 use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
-use crate::manners::Glance;
+use crate::policy::Glance;
 use crate::symbols::Images;
-use crate::{Clock, Collector, Manners, Order, Profiler, Refusal, Target, Tier};
+use crate::{Clock, Collector, Order, Policy, Profiler, Refusal, Target, Tier};
 use absence::Absence;
 use described::describe;
 use disk::Disk;
@@ -71,7 +71,7 @@ impl Plan {
             clock: Clock::read(),
             folder,
             max_bytes: 1 << 30,
-            manners: Manners::default(),
+            policy: Policy::default(),
             glance: Glance::default(),
             page_fault_ns: 1_000_000,
             blocked_ns: 5_000_000,
@@ -89,8 +89,8 @@ impl Plan {
     }
 
     /// What may be done to the JVM, of what takes part.
-    pub fn manners(&self) -> Manners {
-        self.order.manners.among(|name| self.wants_name(name))
+    pub fn policy(&self) -> Policy {
+        self.order.policy.among(|name| self.wants_name(name))
     }
 
     fn wants(&self, collector: &dyn Collector) -> bool {
@@ -245,10 +245,10 @@ impl Session {
         let (sender, messages) = mpsc::sync_channel(worker::WAITING);
         let stop = Arc::new(Stop::default());
         let mut parts = Vec::new();
-        let manners = plan.manners();
+        let policy = plan.policy();
         for collector in collectors.iter().copied().filter(|collector| plan.wants(*collector)) {
             parts.push(Part { name: collector.name(), tier: collector.tier(), ..Part::default() });
-            let (target, order) = (target.clone(), Order { manners, ..plan.order.clone() });
+            let (target, order) = (target.clone(), Order { policy, ..plan.order.clone() });
             let (sender, stop) = (sender.clone(), Arc::clone(&stop));
             let running = plan.hand_over.observer(collector.name());
             let work = move || worker::work(collector, running, (&target, &order), &stop, &sender);

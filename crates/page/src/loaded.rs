@@ -90,9 +90,9 @@ pub struct Loaded {
     pub(crate) changes: Changes,
     pub(crate) cover: Cover,
     /// What the slow time is compared with, if that is a part of this recording; in ns since the origin.
-    quiet: Vec<(i64, i64)>,
+    baseline: Vec<(i64, i64)>,
     /// The same of the other recording, in ns since its own origin.
-    quiet_of_other: Vec<(i64, i64)>,
+    baseline_of_other: Vec<(i64, i64)>,
 }
 
 /// What is made of a recording before its tables are taken apart.
@@ -109,8 +109,8 @@ struct Prepared {
     cover: Cover,
     waits: Vec<Waited>,
     reasons: Reasons,
-    quiet: Vec<(i64, i64)>,
-    quiet_of_other: Vec<(i64, i64)>,
+    baseline: Vec<(i64, i64)>,
+    baseline_of_other: Vec<(i64, i64)>,
 }
 
 impl Loaded {
@@ -150,8 +150,8 @@ impl Loaded {
             lanes: prepared.lanes,
             changes: prepared.changes,
             cover: prepared.cover,
-            quiet: prepared.quiet,
-            quiet_of_other: prepared.quiet_of_other,
+            baseline: prepared.baseline,
+            baseline_of_other: prepared.baseline_of_other,
         }
     }
 
@@ -170,14 +170,14 @@ impl Loaded {
         self.axis.origin_ns
     }
 
-    /// The quiet time that the slow time is compared with in this recording.
-    pub(crate) fn quiet(&self) -> &[Range] {
-        &self.quiet
+    /// The baseline, as far as it is in this recording.
+    pub(crate) fn baseline(&self) -> &[Range] {
+        &self.baseline
     }
 
-    /// The other recording that the slow time is compared with, and the quiet time of it.
+    /// The other recording that the slow time is compared with, and which of its time.
     pub(crate) fn other(&self) -> Option<(Arc<Loaded>, &[Range])> {
-        self.about.baseline.as_ref().map(|baseline| (baseline.loaded(), self.quiet_of_other.as_slice()))
+        self.about.baseline.as_ref().map(|baseline| (baseline.loaded(), self.baseline_of_other.as_slice()))
     }
 
     /// The node of a stack in the tree.
@@ -203,7 +203,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
     let accounted = (grid.start_ns, grid.end_ns());
     let axis = Axis::new(accounted, extent.unwrap_or(accounted));
     let threads = Threads::new(recording, Some(&analysis.sources));
-    let (quiet, quiet_of_other) = quiet(&analysis, &axis);
+    let (baseline, baseline_of_other) = baselines(&analysis, &axis);
     let slow: Ranges = explanation.slow.iter().map(|slow| (axis.at(slow.from_ns), axis.at(slow.to_ns))).collect();
     let mut joins = Joins::new(&analysis);
     let (spans, lanes) = (Spans::new(&analysis.sources), lanes::lanes(&analysis, &axis, &threads));
@@ -211,7 +211,7 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
         run: Run::of_analysis(&about.name, &analysis, &explanation),
         explanation,
         requests: Requests::new(&analysis.sources, &axis),
-        changes: Changes::new(recording, &axis, Times { slow: &slow, baseline: &quiet }, &lanes, &spans),
+        changes: Changes::new(recording, &axis, Times { slow: &slow, baseline: &baseline }, &lanes, &spans),
         spans,
         lanes,
         cover: Cover::new(&analysis, &axis, &threads),
@@ -220,8 +220,8 @@ fn prepare(recording: &Recording, about: &About) -> Prepared {
         axis,
         provenance: Provenance::new(recording, &threads),
         threads,
-        quiet,
-        quiet_of_other,
+        baseline,
+        baseline_of_other,
     }
 }
 
@@ -241,21 +241,21 @@ fn nothing(recording: &Recording, name: &str, extent: (i64, i64)) -> Prepared {
         cover: Cover::default(),
         waits: Vec::new(),
         reasons: Reasons::default(),
-        quiet: Vec::new(),
-        quiet_of_other: Vec::new(),
+        baseline: Vec::new(),
+        baseline_of_other: Vec::new(),
     }
 }
 
 type Ranges = Vec<Range>;
 
-/// The quiet time in this recording, and in the other one.
-fn quiet(analysis: &Analysis<'_>, axis: &Axis) -> (Ranges, Ranges) {
+/// The baseline in this recording, and in the other one.
+fn baselines(analysis: &Analysis<'_>, axis: &Axis) -> (Ranges, Ranges) {
     let relative = |time: Intervals, axis: &Axis| time.iter().map(|(from, to)| (axis.at(from), axis.at(to))).collect();
-    match (&analysis.reference, analysis.baseline_time(&analysis.slowdown)) {
+    match (&analysis.baseline_recording, analysis.baseline_time(&analysis.slowdown)) {
         (_, None) => (Vec::new(), Vec::new()),
         (None, Some((_, time))) => (relative(time, axis), Vec::new()),
-        (Some(reference), Some((view, time))) => {
-            let grid = reference.account.grid;
+        (Some(other), Some((view, time))) => {
+            let grid = other.account.grid;
             let extent = view.recording.time_range_ns().unwrap_or_default();
             (Vec::new(), relative(time, &Axis::new((grid.start_ns, grid.end_ns()), extent)))
         }

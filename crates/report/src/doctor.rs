@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::TextOptions;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -94,7 +94,7 @@ pub fn text(doctor: &Doctor, options: &TextOptions) -> String {
     let whom = doctor.pid.map_or_else(|| "this machine".to_owned(), |pid| format!("process {pid}"));
     let seeing = doctor.collectors.iter().filter(|line| line.refused.is_none()).count();
     let heading = format!("{whom}: {seeing} of {} collectors can observe", doctor.collectors.len());
-    sheet.line(0, [piece(Tone::Strong, &heading)]);
+    sheet.line(0, [styled(Tone::Strong, &heading)]);
     sheet.blank();
     host(doctor, &mut sheet);
     sheet.blank();
@@ -110,7 +110,7 @@ fn host(doctor: &Doctor, sheet: &mut Sheet) {
             "" => (Tone::Plain, String::new()),
             means => (Tone::Warn, format!(": {means}")),
         };
-        sheet.labelled(0, HANG, piece(tone, name), &format!("{value}{means}"));
+        sheet.labelled(0, HANG, styled(tone, name), &format!("{value}{means}"));
     }
 }
 
@@ -121,9 +121,9 @@ fn collectors(doctor: &Doctor, sheet: &mut Sheet) {
             (None, Some(why)) => (Tone::Warn, "partly", format!("{} ({why})", line.sees)),
             (None, None) => (Tone::Good, "sees", line.sees.clone()),
         };
-        sheet.labelled(0, HANG, piece(tone, &format!("{can:<8}{}", line.name)), &says);
+        sheet.labelled(0, HANG, styled(tone, &format!("{can:<8}{}", line.name)), &says);
         if let Some(grant) = &line.grant {
-            sheet.labelled(HANG, HANG + 3, piece(Tone::Strong, "→"), grant);
+            sheet.labelled(HANG, HANG + 3, styled(Tone::Strong, "→"), grant);
         }
     }
 }
@@ -134,14 +134,14 @@ fn causes(doctor: &Doctor, sheet: &mut Sheet) {
     };
     let shown = group(&|cause| cause.lacks.is_empty() && !cause.collectors.is_empty());
     if !shown.is_empty() {
-        sheet.labelled(0, HANG, piece(Tone::Good, "a recording can show"), &shown.join(", "));
+        sheet.labelled(0, HANG, styled(Tone::Good, "a recording can show"), &shown.join(", "));
     }
     for cause in doctor.causes.iter().filter(|cause| !cause.lacks.is_empty()) {
         let label = format!("lacks for {}", cause.id);
-        sheet.labelled(0, HANG, piece(Tone::Warn, &label), &cause.lacks.join(", "));
+        sheet.labelled(0, HANG, styled(Tone::Warn, &label), &cause.lacks.join(", "));
     }
     let others = group(&|cause| cause.collectors.is_empty());
     if !others.is_empty() {
-        sheet.labelled(0, HANG, piece(Tone::Faint, "not told by one"), &others.join(", "));
+        sheet.labelled(0, HANG, styled(Tone::Faint, "not told by one"), &others.join(", "));
     }
 }

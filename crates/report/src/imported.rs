@@ -6,7 +6,7 @@ use fathom_causes::explanation::LossNote;
 use fathom_evidence::{Recording, RowCounts};
 use serde::Serialize;
 
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 use crate::{TextOptions, units};
 
 /// Version of the JSON.
@@ -57,11 +57,11 @@ pub fn text(imported: &Imported, options: &TextOptions) -> String {
     let count = |rows: usize| units::amount(rows as f64, "count");
     for file in &imported.files {
         let what = format!("{} ({}, {} rows)", file.path, crate::text::spelled(&file.format), count(file.rows));
-        sheet.labelled(0, 7, piece(Tone::Faint, "read"), &what);
+        sheet.labelled(0, 7, styled(Tone::Faint, "read"), &what);
     }
-    sheet.labelled(0, 7, piece(Tone::Strong, "wrote"), &written(imported));
+    sheet.labelled(0, 7, styled(Tone::Strong, "wrote"), &written(imported));
     for loss in &imported.losses {
-        sheet.labelled(0, 7, piece(Tone::Warn, "lost"), &lost(loss));
+        sheet.labelled(0, 7, styled(Tone::Warn, "lost"), &lost(loss));
     }
     sheet.render(options.color)
 }

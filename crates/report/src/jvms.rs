@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::sheet::{Piece, Sheet, Tone, columns, fit, piece};
+use crate::sheet::{Sheet, Styled, Tone, columns, fit, styled};
 use crate::{TextOptions, clean, units};
 
 /// Version of the JSON.
@@ -70,11 +70,11 @@ pub fn text(jvms: &Jvms, options: &TextOptions) -> String {
     };
     let widths: [usize; 7] = std::array::from_fn(width);
     let used: usize = widths.iter().filter(|width| **width > 0).map(|width| width + GAP).sum();
-    line(&mut sheet, Tone::Faint, &heads, &widths, piece(Tone::Faint, "MAIN"));
+    line(&mut sheet, Tone::Faint, &heads, &widths, styled(Tone::Faint, "MAIN"));
     for (jvm, row) in jvms.jvms.iter().zip(&rows) {
         let room = if options.all { usize::MAX } else { sheet.room(used) };
         let main = fit(&clean::line(&jvm.command_line), room);
-        line(&mut sheet, Tone::Plain, &row.each_ref().map(String::as_str), &widths, piece(Tone::Strong, &main));
+        line(&mut sheet, Tone::Plain, &row.each_ref().map(String::as_str), &widths, styled(Tone::Strong, &main));
     }
     sheet.render(options.color)
 }
@@ -103,11 +103,11 @@ fn cells(jvm: &JvmLine) -> [String; 7] {
 }
 
 /// Cells padded to the widths of their columns, then the rest.
-fn line(sheet: &mut Sheet, tone: Tone, cells: &[&str; 7], widths: &[usize; 7], rest: Piece) {
+fn line(sheet: &mut Sheet, tone: Tone, cells: &[&str; 7], widths: &[usize; 7], rest: Styled) {
     let padded = cells.iter().zip(widths).filter(|(_, width)| **width > 0).map(|(cell, width)| {
         let cell = clean::line(cell);
         let blanks = width.saturating_sub(columns(&cell)) + GAP;
-        piece(tone, &format!("{cell}{}", " ".repeat(blanks)))
+        styled(tone, &format!("{cell}{}", " ".repeat(blanks)))
     });
     sheet.line(0, padded.chain([rest]).collect::<Vec<_>>());
 }

@@ -1,7 +1,7 @@
 //! A page of the catalogue on a terminal: the few elements of Markdown that the pages use.
 
 use crate::TextOptions;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 
 /// Wider text is hard to read.
 const PROSE_MAX_COLUMNS: usize = 100;
@@ -24,13 +24,13 @@ pub fn page(markdown: &str, options: &TextOptions) -> String {
     let mut sheet = Sheet::new(options.width.min(PROSE_MAX_COLUMNS));
     for element in elements(markdown) {
         match element {
-            Element::Heading(text) => sheet.line(0, [piece(Tone::Strong, &plain(&text))]),
+            Element::Heading(text) => sheet.line(0, [styled(Tone::Strong, &plain(&text))]),
             Element::Prose(text) => sheet.paragraph(2, Tone::Plain, &plain(&text)),
             Element::Item(depth, mark, text) => {
                 let hang = 2 + depth + mark.len() + 1;
-                sheet.labelled(2 + depth, hang, piece(Tone::Faint, &mark), &plain(&text));
+                sheet.labelled(2 + depth, hang, styled(Tone::Faint, &mark), &plain(&text));
             }
-            Element::Verbatim(text) => sheet.line(4, [piece(Tone::Faint, &text)]),
+            Element::Verbatim(text) => sheet.line(4, [styled(Tone::Faint, &text)]),
             Element::Blank => sheet.blank(),
         }
     }

@@ -4,7 +4,7 @@ use fathom_causes::format;
 use serde::Serialize;
 
 use crate::TextOptions;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -101,7 +101,7 @@ pub fn text(probed: &Probed, options: &TextOptions) -> String {
     for price in &probed.fences {
         let tone = if price.traps { Tone::Bad } else { Tone::Strong };
         let label = format!("{:<13}{:>10}", price.name, format::time(price.ns));
-        sheet.labelled(0, HANG, piece(tone, &label), price.meaning);
+        sheet.labelled(0, HANG, styled(tone, &label), price.meaning);
     }
     sheet.blank();
     sheet.paragraph(0, Tone::Plain, &probed.says);

@@ -6,7 +6,7 @@ use fathom_evidence::Finished;
 use serde::Serialize;
 
 use crate::imported::Imported;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 use crate::{TextOptions, units};
 
 /// Version of the JSON.
@@ -78,11 +78,11 @@ pub fn text(recorded: &Recorded, options: &TextOptions) -> String {
     let mut sheet = Sheet::new(options.width);
     let because = recorded.ended_because.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
     let what = format!("process {} for {}{because}", recorded.pid, units::amount(recorded.observed_s * 1e9, "ns"));
-    sheet.labelled(0, HANG, piece(Tone::Strong, "recorded"), &what);
-    sheet.labelled(0, HANG, piece(Tone::Strong, "wrote"), &crate::imported::written(&recorded.written));
+    sheet.labelled(0, HANG, styled(Tone::Strong, "recorded"), &what);
+    sheet.labelled(0, HANG, styled(Tone::Strong, "wrote"), &crate::imported::written(&recorded.written));
     costs(recorded, &mut sheet);
     for (names, why) in refusals(recorded) {
-        sheet.labelled(0, HANG, piece(Tone::Warn, "refused"), &format!("{}: {why}", names.join(", ")));
+        sheet.labelled(0, HANG, styled(Tone::Warn, "refused"), &format!("{}: {why}", names.join(", ")));
     }
     let refused: Vec<&str> =
         recorded.collectors.iter().filter(|part| part.refused.is_some()).map(|part| part.name.as_str()).collect();
@@ -90,12 +90,12 @@ pub fn text(recorded: &Recorded, options: &TextOptions) -> String {
         sheet.labelled(
             0,
             HANG,
-            piece(Tone::Warn, "lost"),
+            styled(Tone::Warn, "lost"),
             &format!("{}: {}", crate::text::spelled(&loss.source), loss.says),
         );
     }
     let next = sheet.unbroken(HANG, &format!("fathom explain {}", recorded.written.folder));
-    sheet.labelled(0, HANG, piece(Tone::Strong, "next"), &next);
+    sheet.labelled(0, HANG, styled(Tone::Strong, "next"), &next);
     sheet.render(options.color)
 }
 
@@ -120,5 +120,5 @@ fn costs(recorded: &Recorded, sheet: &mut Sheet) {
     let each: Vec<String> = parts.iter().map(|part| format!("{} {:.1} %", part.name, part.cpu_ratio * 100.0)).collect();
     let sum: f64 = parts.iter().map(|part| part.cpu_ratio).sum();
     let says = format!("{:.1} % of one core: {}", sum * 100.0, each.join(", "));
-    sheet.labelled(0, HANG, piece(Tone::Faint, "cost"), &says);
+    sheet.labelled(0, HANG, styled(Tone::Faint, "cost"), &says);
 }

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::clean;
 
-/// What a piece of text is, which decides how it looks.
+/// What a text is, which decides how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -41,14 +41,14 @@ impl Tone {
 
 /// Text of one tone.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct Styled {
     tone: Tone,
     text: String,
 }
 
-/// A piece of text, made safe to print.
-pub(crate) fn piece(tone: Tone, text: &str) -> Piece {
-    Piece { tone, text: clean::line(text) }
+/// Text of a tone, made safe to print.
+pub(crate) fn styled(tone: Tone, text: &str) -> Styled {
+    Styled { tone, text: clean::line(text) }
 }
 
 /// Columns that `text` fills.
@@ -60,7 +60,7 @@ pub(crate) fn columns(text: &str) -> usize {
 #[derive(Debug)]
 pub(crate) struct Sheet {
     width: usize,
-    lines: Vec<Vec<Piece>>,
+    lines: Vec<Vec<Styled>>,
 }
 
 /// Narrower than this nothing readable fits; lines are then longer than the terminal.
@@ -86,9 +86,9 @@ impl Sheet {
     }
 
     /// A line as it is, indented.
-    pub(crate) fn line(&mut self, indent: usize, pieces: impl IntoIterator<Item = Piece>) {
-        let start = Piece { tone: Tone::Plain, text: " ".repeat(indent) };
-        self.lines.push(std::iter::once(start).chain(pieces).collect());
+    pub(crate) fn line(&mut self, indent: usize, texts: impl IntoIterator<Item = Styled>) {
+        let start = Styled { tone: Tone::Plain, text: " ".repeat(indent) };
+        self.lines.push(std::iter::once(start).chain(texts).collect());
     }
 
     /// A command that goes into a text at `indent`: it is not broken if it fits into a line, nor
@@ -111,18 +111,18 @@ impl Sheet {
     /// A text that wraps; all its lines begin at `indent`. Nothing if there is no text.
     pub(crate) fn paragraph(&mut self, indent: usize, tone: Tone, text: &str) {
         for line in wrap(&clean::line(text), self.room(indent)).into_iter().filter(|line| !line.is_empty()) {
-            self.line(indent, [Piece { tone, text: line }]);
+            self.line(indent, [Styled { tone, text: line }]);
         }
     }
 
     /// A label at `indent`, and a text to its right that wraps at `hang`.
-    pub(crate) fn labelled(&mut self, indent: usize, hang: usize, label: Piece, text: &str) {
+    pub(crate) fn labelled(&mut self, indent: usize, hang: usize, label: Styled, text: &str) {
         let gap = hang.saturating_sub(indent + columns(&label.text)).max(1);
         let mut label = Some(label);
         for line in wrap(&clean::line(text), self.room(hang)) {
-            let text = Piece { tone: Tone::Plain, text: line };
+            let text = Styled { tone: Tone::Plain, text: line };
             match label.take() {
-                Some(label) => self.line(indent, [label, Piece { tone: Tone::Plain, text: " ".repeat(gap) }, text]),
+                Some(label) => self.line(indent, [label, Styled { tone: Tone::Plain, text: " ".repeat(gap) }, text]),
                 None => self.line(hang, [text]),
             }
         }
@@ -130,24 +130,24 @@ impl Sheet {
 
     /// Items that are not broken unless they fill more than a line, with a separator between those
     /// that share one. Lines after the first begin at `hang`.
-    pub(crate) fn items(&mut self, hang: usize, items: Vec<Piece>, separator: &str) {
+    pub(crate) fn items(&mut self, hang: usize, items: Vec<Styled>, separator: &str) {
         self.items_after(Vec::new(), hang, items, separator);
     }
 
     /// The same, to the right of labels.
-    pub(crate) fn items_after(&mut self, labels: Vec<Piece>, hang: usize, items: Vec<Piece>, separator: &str) {
+    pub(crate) fn items_after(&mut self, labels: Vec<Styled>, hang: usize, items: Vec<Styled>, separator: &str) {
         let mut used: usize = labels.iter().map(|label| columns(&label.text)).sum();
         let mut line = labels;
         let mut between = "";
         for item in items {
-            let item = Piece { text: fit(&item.text, self.room(hang)), ..item };
+            let item = Styled { text: fit(&item.text, self.room(hang)), ..item };
             let needed = columns(between) + columns(&item.text);
             if used + needed > self.width {
                 self.line(0, std::mem::take(&mut line));
-                line.push(Piece { tone: Tone::Plain, text: " ".repeat(hang) });
+                line.push(Styled { tone: Tone::Plain, text: " ".repeat(hang) });
                 (between, used) = ("", hang);
             }
-            line.push(Piece { tone: Tone::Faint, text: between.to_owned() });
+            line.push(Styled { tone: Tone::Faint, text: between.to_owned() });
             used += columns(between) + columns(&item.text);
             line.push(item);
             between = separator;
@@ -159,8 +159,8 @@ impl Sheet {
     pub(crate) fn render(&self, color: bool) -> String {
         let mut text = String::new();
         for line in &self.lines {
-            let shown = line.iter().rposition(|piece| !piece.text.trim().is_empty()).map_or(0, |last| last + 1);
-            for Piece { tone, text: words } in &line[..shown] {
+            let shown = line.iter().rposition(|part| !part.text.trim().is_empty()).map_or(0, |last| last + 1);
+            for Styled { tone, text: words } in &line[..shown] {
                 match color && *tone != Tone::Plain {
                     true => text.push_str(&format!("{}{words}{:#}", tone.style(), tone.style())),
                     false => text.push_str(words),
@@ -228,8 +228,8 @@ mod tests {
             for text in texts {
                 let mut sheet = Sheet::new(width);
                 sheet.paragraph(8, Tone::Plain, text);
-                sheet.labelled(4, 16, piece(Tone::Strong, "label"), text);
-                sheet.items(4, vec![piece(Tone::Plain, text), piece(Tone::Faint, text)], " · ");
+                sheet.labelled(4, 16, styled(Tone::Strong, "label"), text);
+                sheet.items(4, vec![styled(Tone::Plain, text), styled(Tone::Faint, text)], " · ");
                 for line in sheet.render(false).lines() {
                     assert!(columns(line) <= width, "{width}: {line}");
                 }
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn colour_only_when_asked() {
         let mut sheet = Sheet::new(80);
-        sheet.line(2, [piece(Tone::Bad, "shown")]);
+        sheet.line(2, [styled(Tone::Bad, "shown")]);
         assert_eq!(sheet.render(false), "  shown\n");
         assert_eq!(sheet.render(true), "  \u{1b}[1m\u{1b}[31mshown\u{1b}[0m\n");
     }

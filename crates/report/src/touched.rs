@@ -4,7 +4,7 @@ use fathom_causes::format;
 use serde::Serialize;
 
 use crate::TextOptions;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -98,7 +98,7 @@ pub fn text(touched: &Touched, options: &TextOptions) -> String {
     for huge in [false, true] {
         sheet.paragraph(0, Tone::Strong, if huge { "huge pages (where the kernel gives them)" } else { "small pages" });
         for way in touched.ways.iter().filter(|way| way.huge == huge) {
-            sheet.labelled(2, HANG, piece(Tone::Plain, way.name), &figures(way));
+            sheet.labelled(2, HANG, styled(Tone::Plain, way.name), &figures(way));
             if !huge {
                 sheet.paragraph(HANG, Tone::Faint, way.meaning);
             }

@@ -130,38 +130,38 @@ impl Journal {
     }
 }
 
-/// A piece of a stream as its writer noted it.
+/// A chunk of a stream as its writer noted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Chunk {
     pub(crate) length: u64,
     checksum: u64,
 }
 
-impl Piece {
+impl Chunk {
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
         bytes.len() as u64 == self.length && xxh3_64(bytes) == self.checksum
     }
 }
 
 /// What was noted of a table's stream; `None` when there is no journal. A line that makes no sense ends it.
-pub(crate) fn pieces(folder: &Path, table: &str) -> Option<Vec<Piece>> {
+pub(crate) fn chunks(folder: &Path, table: &str) -> Option<Vec<Chunk>> {
     let mut journal = BufReader::new(open_file(&path(folder)).ok()?).take(MAX_BYTES);
-    let (mut pieces, mut line) = (Vec::new(), Vec::new());
+    let (mut chunks, mut line) = (Vec::new(), Vec::new());
     loop {
         line.clear();
         journal.by_ref().take(LINE_MAX_BYTES).read_until(b'\n', &mut line).ok()?;
         match parse(&line) {
-            Some((name, piece)) if name == table => pieces.push(piece),
+            Some((name, chunk)) if name == table => chunks.push(chunk),
             Some(_) => {}
-            None => return Some(pieces),
+            None => return Some(chunks),
         }
     }
 }
 
-fn parse(line: &[u8]) -> Option<(&str, Piece)> {
+fn parse(line: &[u8]) -> Option<(&str, Chunk)> {
     let mut words = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?.split(' ');
     let (table, length, checksum) = (words.next()?, words.next()?, words.next()?);
-    Some((table, Piece { length: length.parse().ok()?, checksum: u64::from_str_radix(checksum, 16).ok()? }))
+    Some((table, Chunk { length: length.parse().ok()?, checksum: u64::from_str_radix(checksum, 16).ok()? }))
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ use crate::batch::{append_batch, foreign};
 use crate::dictionaries::{MovedStacks, restore_dictionaries};
 use crate::error::{FolderError, format_error, io_error};
 use crate::files::open_file;
-use crate::journal::{self, Locked, Piece, State};
+use crate::journal::{self, Chunk, Locked, State};
 use crate::manifest::Manifest;
 use crate::pages::each_sound;
-use crate::stream::{Broken, Decoder, PIECE_MAX_BYTES};
+use crate::stream::{Broken, CHUNK_MAX_BYTES, Decoder};
 use crate::{cut_off, is_recording, parquet_path, stream_path};
 
 /// Reads a finished or unfinished recording.
@@ -166,16 +166,16 @@ impl Stored {
         path: &Path,
         take: &mut impl FnMut(RecordBatch) -> Result<(), FolderError>,
     ) -> Result<(), FolderError> {
-        let pieces = journal::pieces(&self.folder, T::NAME);
-        let noted = pieces.iter().flatten().count();
+        let chunks = journal::chunks(&self.folder, T::NAME);
+        let noted = chunks.iter().flatten().count();
         let Ok(file) = open_file(path) else {
             if noted > 0 {
                 self.lose::<T>(loss::MISSING, 0, format!("table {} is missing", T::NAME));
             }
             return Ok(());
         };
-        let broken = match &pieces {
-            Some(pieces) => each_noted::<T>(file, pieces, take)?,
+        let broken = match &chunks {
+            Some(chunks) => each_noted::<T>(file, chunks, take)?,
             None => each_believed::<T>(&mut Decoder::default(), &mut BufReader::new(file), take)?,
         };
         if let Some(broken) = broken {
@@ -211,18 +211,18 @@ fn of_rows(rows: u64) -> String {
 /// Gives the batches of a stream as far as they are what the writer noted. What is behind that was being written.
 fn each_noted<T: Table>(
     mut file: File,
-    pieces: &[Piece],
+    chunks: &[Chunk],
     take: &mut impl FnMut(RecordBatch) -> Result<(), FolderError>,
 ) -> Result<Option<Broken>, FolderError> {
     let mut decoder = Decoder::default();
-    for piece in pieces {
-        if piece.length > PIECE_MAX_BYTES {
+    for chunk in chunks {
+        if chunk.length > CHUNK_MAX_BYTES {
             return Ok(Some(Broken::Damaged));
         }
         let mut bytes = Vec::new();
-        let is_read = (&mut file).take(piece.length).read_to_end(&mut bytes).is_ok();
-        if !is_read || !piece.is(&bytes) {
-            return Ok(Some(if (bytes.len() as u64) < piece.length { Broken::Cut } else { Broken::Damaged }));
+        let is_read = (&mut file).take(chunk.length).read_to_end(&mut bytes).is_ok();
+        if !is_read || !chunk.is(&bytes) {
+            return Ok(Some(if (bytes.len() as u64) < chunk.length { Broken::Cut } else { Broken::Damaged }));
         }
         if let Some(broken) = each_believed::<T>(&mut decoder, &mut bytes.as_slice(), take)? {
             return Ok(Some(broken));

@@ -23,7 +23,7 @@ const METADATA_MAX_BYTES: u64 = 1 << 20;
 const BODY_MAX_BYTES: u64 = 1 << 29;
 
 /// What is written at once: a batch, its texts and, once, the schema. Together they take no more than a body may.
-pub(crate) const PIECE_MAX_BYTES: u64 = BODY_MAX_BYTES;
+pub(crate) const CHUNK_MAX_BYTES: u64 = BODY_MAX_BYTES;
 
 /// Why a stream cannot be read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ mod structs;
 use std::sync::Arc;
 
 use crate::elf::{ElfError, ReadAt, exported};
-use code::{Heap, Piece};
+use code::{CodeBlob, Heap};
 use layout::Layout;
 use names::Names;
 use structs::Structs;
@@ -77,9 +77,9 @@ impl HotSpot {
     }
 
     /// What lies at `address`; `None` where no code is.
-    pub fn look(&mut self, address: u64, memory: &dyn ReadAt) -> Option<Found> {
+    pub fn code_at(&mut self, address: u64, memory: &dyn ReadAt) -> Option<Found> {
         let heap = self.heaps.iter().find(|heap| heap.holds(address))?;
-        let piece = heap.piece_at(address, &self.layout, memory)?;
+        let piece = heap.blob_at(address, &self.layout, memory)?;
         let name = self.name_of(&piece, memory)?;
         Some(piece.found(name))
     }
@@ -100,12 +100,12 @@ impl HotSpot {
 
     fn methods_at(&self, address: u64, memory: &dyn ReadAt) -> Option<Vec<u64>> {
         let heap = self.heaps.iter().find(|heap| heap.holds(address))?;
-        let piece = heap.piece_at(address, &self.layout, memory)?;
+        let piece = heap.blob_at(address, &self.layout, memory)?;
         let layout = self.layout.scopes.as_ref()?;
         piece.scopes?.methods_at(address.checked_sub(piece.start)?, layout, memory)
     }
 
-    fn name_of(&mut self, piece: &Piece, memory: &dyn ReadAt) -> Option<String> {
+    fn name_of(&mut self, piece: &CodeBlob, memory: &dyn ReadAt) -> Option<String> {
         match piece.method {
             Some(method) => self.method(method, memory),
             None => memory::text(piece.name, memory),
@@ -184,7 +184,7 @@ mod tests {
         fn any_memory_is_looked_into(memory in memory(), places in vec((0..2048_u64, 0..4_u8), FIELDS.len()), address in 0..4096_u64) {
             let mut hotspot = hotspot(&places).unwrap();
             hotspot.find_heaps(&memory);
-            hotspot.look(address, &memory);
+            hotspot.code_at(address, &memory);
             hotspot.inlined(address, &memory);
             hotspot.method(address, &memory);
         }

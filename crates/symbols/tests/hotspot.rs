@@ -42,7 +42,7 @@ fn methods_are_found_with_those_that_were_compiled_into_them() {
     hotspot.find_heaps(&memory);
     let places = (BASE..BASE + memory.0.len() as u64).filter(|address| hotspot.may_be_code(*address));
     let places: Vec<u64> = places.collect();
-    let mut found: Vec<_> = places.iter().filter_map(|address| hotspot.look(*address, &memory)).collect();
+    let mut found: Vec<_> = places.iter().filter_map(|address| hotspot.code_at(*address, &memory)).collect();
     found.dedup();
     let names: Vec<&str> = found.iter().map(|found| found.name.as_str()).collect();
     assert_eq!(names, ["Interpreter", "shop.Main.run"]);

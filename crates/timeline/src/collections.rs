@@ -6,6 +6,7 @@ use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
+use crate::median::median;
 use crate::scopes::{Scopes, is_said_to_be_full};
 use crate::sources::Sources;
 use crate::states::{Collection, Origin};
@@ -117,14 +118,16 @@ fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
 /// old generation that is full even afterwards it says nothing.
 fn is_for_classes(detail: &Gc) -> bool {
     let is_given = detail.cause.as_deref().is_some_and(|cause| !TROUBLES.contains(&cause));
-    let permanent = share(detail.permanent_before_bytes, detail.permanent_capacity_bytes);
-    let has_room = share(detail.old_after_bytes, detail.old_capacity_bytes).is_none_or(|left| left < OLD_FULL);
+    let permanent = used_share(detail.permanent_before_bytes, detail.permanent_capacity_bytes);
+    let has_room =
+        used_share(detail.old_after_bytes, detail.old_capacity_bytes).is_none_or(|left| left < OLD_GENERATION_FULL);
     let is_full = detail.scope.as_deref() == Some("full") && !is_given && has_room;
     is_full && permanent.is_some_and(|used| used >= PERMANENT_FULL && used >= used_before(detail).unwrap_or(0.0))
 }
 
-/// An old generation of which so much is in use after a full collection is why it came, and why the next one will.
-const OLD_FULL: f64 = 0.85;
+/// Occupancy after a full collection from which the old generation has no room to work with: nothing is freed to speak of, and the
+/// next full collection comes at once. Below it the heap is too small for what is allocated, not for what lives.
+pub const OLD_GENERATION_FULL: f64 = 0.85;
 
 /// From this part in use on the permanent generation has no room for the next class with what it needs.
 const PERMANENT_FULL: f64 = 0.98;
@@ -134,19 +137,20 @@ const TROUBLES: &[&str] = &["concurrent mode failure", "concurrent mode interrup
 
 /// The part of the old generation, or of the heap, in use before: the fuller of both.
 fn used_before(detail: &Gc) -> Option<f64> {
-    let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
-    let heap = share(detail.heap_before_bytes, detail.heap_committed_bytes);
+    let old = used_share(detail.old_before_bytes, detail.old_capacity_bytes);
+    let heap = used_share(detail.heap_before_bytes, detail.heap_committed_bytes);
     old.into_iter().chain(heap).max_by(f64::total_cmp)
 }
 
-fn share(used: Option<u64>, size: Option<u64>) -> Option<f64> {
+/// The part of a size that is used, as far as both are known.
+pub fn used_share(used: Option<u64>, size: Option<u64>) -> Option<f64> {
     Some(used? as f64 / size.filter(|size| *size > 0)? as f64)
 }
 
 /// Whether there was plenty of room when a collection began.
 fn had_room(detail: &Gc) -> bool {
-    let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
-    let used = old.or_else(|| share(detail.heap_before_bytes, detail.heap_committed_bytes));
+    let old = used_share(detail.old_before_bytes, detail.old_capacity_bytes);
+    let used = old.or_else(|| used_share(detail.heap_before_bytes, detail.heap_committed_bytes));
     used.is_some_and(|used| used < PLENTY_USED)
 }
 
@@ -167,9 +171,7 @@ const SHORTEST_PERIOD_NS: i64 = 30_000_000_000;
 /// as most of them. Each sets the clock anew when it is over.
 fn by_clock(pauses: &[(i64, i64)]) -> HashSet<i64> {
     let gaps: Vec<i64> = pauses.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1)).collect();
-    let mut sorted = gaps.clone();
-    sorted.sort_unstable();
-    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+    let median = median(gaps.iter().map(|gap| *gap as f64).collect()).unwrap_or(0.0) as i64;
     let is_near = |gap: i64, period: i64| gap.abs_diff(period) <= (period / 100).unsigned_abs();
     let fits = |gap: &i64| is_near(*gap, median);
     let needed = if is_near(median, RMI_PERIOD_NS) { GAPS_OF_RMI } else { GAPS_OF_A_CLOCK };

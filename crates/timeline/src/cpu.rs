@@ -8,10 +8,12 @@ use std::ops::Range;
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{counter, event, role, span};
+use fathom_evidence::tables::Span;
 
 use crate::collections::{Causes, PauseCpu};
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
+use crate::median::median;
 use crate::sources::{Series, Sources};
 use crate::states::{Collection, Layer, Origin, Scope, ThreadState};
 use crate::stops;
@@ -74,9 +76,8 @@ fn spread_averages(grid: Grid, series: &Series, factor: f64, row: &mut [f64]) {
 }
 
 fn typical_step(series: &Series) -> i64 {
-    let mut steps: Vec<i64> = series.0.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0)).collect();
-    let middle = steps.len() / 2;
-    if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 }
+    let steps = series.0.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64);
+    median(steps.collect()).map_or(0, |step| step as i64)
 }
 
 /// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at.
@@ -217,7 +218,7 @@ fn told_by_the_compiler(sources: &Sources<'_>, seen: &Seen) -> Vec<f64> {
     let mut row = sources.grid.zeros();
     let compiling = sources.counter(counter::COMPILE_TIME_NS, "");
     if compiling.0.len() > 1 {
-        compiling.rises().for_each(|(from, to, rise)| sources.grid.spread(&mut row, from, to, rise));
+        spread_rises(sources.grid, &compiling, &mut row);
     } else if seen.compiler_ns.iter().any(|ns| *ns > 0.0) {
         row.clone_from(&seen.compiler_ns);
     } else {
@@ -277,13 +278,9 @@ fn workers(sources: &Sources<'_>) -> f64 {
 }
 
 fn concurrent_phases(sources: &Sources<'_>, causes: &Causes) -> BTreeMap<Origin, Intervals> {
-    let mut phases: BTreeMap<Origin, Vec<(i64, i64)>> = BTreeMap::new();
-    for phase in sources.spans(span::GC_CONCURRENT) {
-        let origin = causes.collection(sources, &phase).origin;
-        let end = phase.end_ns();
-        phases.entry(origin).or_default().push((phase.time_ns, end));
-    }
-    phases.into_iter().map(|(origin, spans)| (origin, Intervals::union(spans))).collect()
+    let origin = |phase: &Span| causes.collection(sources, phase).origin;
+    let phases = sources.spans(span::GC_CONCURRENT);
+    Intervals::by_key(phases.map(|phase| (origin(&phase), phase.time_ns, phase.end_ns())))
 }
 
 /// Threads of the JVM that are neither compiler nor collector, where their CPU is known apart.
@@ -317,12 +314,12 @@ const THREADS_PER_PERIOD: f64 = 5.0;
 impl Seen {
     /// CPU samples where there are any; else the samples of executing Java threads.
     fn new(sources: &Sources<'_>) -> Seen {
-        let is_fair = sources.samples(event::CPU).next().is_some();
-        let event = if is_fair { event::CPU } else { event::EXECUTION };
+        let event = sources.running_event();
+        let is_fair = event == Some(event::CPU);
         let zeros = || sources.grid.zeros();
         let mut seen = Seen { layers: BTreeMap::new(), application_ns: zeros(), compiler_ns: zeros(), is_fair };
         let mut layer_of: HashMap<StackId, Layer> = HashMap::new();
-        for sample in sources.samples(event) {
+        for sample in event.into_iter().flat_map(|event| sources.samples(event)) {
             let Some(bucket) = sources.grid.bucket_of(sample.time_ns) else { continue };
             let weight = sample.weight_ns.max(0) as f64;
             if sources.is_application(sample.tid) {

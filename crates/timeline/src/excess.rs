@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
 use crate::signals::SignalKind;
-use crate::slowdown::{Slowdown, Usual};
+use crate::slowdown::{BaselineMeans, Slowdown};
 use crate::states::{Layer, ThreadState, Wait};
 
 /// One kind of thread time, slow against baseline.
@@ -66,13 +66,13 @@ impl Excess {
     }
 }
 
-/// Compares slow time with quiet seconds of the same or another recording. Where there are none the comparison is with
+/// Compares slow time with the baseline, of the same or another recording. Where there are none the comparison is with
 /// no loss at all.
 pub(crate) fn compare(
     account: &Account,
     slowdown: &Slowdown,
-    reference: &Account,
-    quiet: &dyn Fn() -> Vec<usize>,
+    other: &Account,
+    baseline: &dyn Fn() -> Vec<usize>,
 ) -> Excess {
     let slow_ns = slowdown.time.total_ns() as f64;
     if slow_ns <= 0.0 {
@@ -81,28 +81,28 @@ pub(crate) fn compare(
     let parts = slowdown.slow_parts(account.grid);
     let buckets = parts.iter().map(|(index, _)| *index);
     let concurrency = account.concurrency(buckets).max(late_at_once(account, slowdown));
-    let mut names: Vec<ThreadState> = account.states.keys().chain(reference.states.keys()).copied().collect();
+    let mut names: Vec<ThreadState> = account.states.keys().chain(other.states.keys()).copied().collect();
     names.sort_unstable();
     names.dedup();
-    let usual = slowdown.usual.get_or_init(|| usual(reference, &quiet(), &names));
-    let both = Both { account, slowdown, usual, parts, concurrency };
+    let baseline = slowdown.baseline_means.get_or_init(|| means(other, &baseline(), &names));
+    let both = Both { account, slowdown, baseline, parts, concurrency };
     let mut states: Vec<StateExcess> = names.into_iter().map(|state| both.of(state)).collect();
     both.add_lateness(&mut states);
-    let baseline_ns = usual.buckets as f64 * BUCKET_NS as f64;
+    let baseline_ns = baseline.buckets as f64 * BUCKET_NS as f64;
     Excess { states, slow_ns, baseline_ns, concurrency }
 }
 
-fn usual(reference: &Account, quiet: &[usize], names: &[ThreadState]) -> Usual {
+fn means(account: &Account, baseline: &[usize], names: &[ThreadState]) -> BaselineMeans {
     let of = |state: &ThreadState| {
-        let known = reference.known(*state);
-        let row = reference.states.get(state);
-        let quiet = quiet.iter().filter(|index| known.contains(index));
-        let (buckets, total) = quiet.fold((0.0, 0.0), |(buckets, total), index| {
-            (buckets + reference.covered[*index], total + row.map_or(0.0, |row| row[*index]))
+        let known = account.known(*state);
+        let row = account.states.get(state);
+        let buckets = baseline.iter().filter(|index| known.contains(index));
+        let (buckets, total) = buckets.fold((0.0, 0.0), |(buckets, total), index| {
+            (buckets + account.covered[*index], total + row.map_or(0.0, |row| row[*index]))
         });
         (buckets > 0.0).then(|| (*state, total / buckets))
     };
-    Usual { ns: names.iter().filter_map(of).collect(), buckets: quiet.len() }
+    BaselineMeans { ns: names.iter().filter_map(of).collect(), buckets: baseline.len() }
 }
 
 /// Where requests wait for each other, one that is held up delays those behind it. In a service that is two thirds busy the
@@ -117,11 +117,11 @@ fn late_at_once(account: &Account, slowdown: &Slowdown) -> f64 {
     (sum(&late.all_ns) / sum(&late.any_ns).max(1.0)).min(account.threads as f64)
 }
 
-/// Slow and quiet time side by side.
+/// Slow time and baseline side by side.
 struct Both<'a> {
     account: &'a Account,
     slowdown: &'a Slowdown,
-    usual: &'a Usual,
+    baseline: &'a BaselineMeans,
     /// The slow buckets, and which part of each is slow.
     parts: Vec<(usize, f64)>,
     concurrency: f64,
@@ -138,7 +138,7 @@ impl Both<'_> {
         let row = self.account.states.get(&state);
         let slow_ns = self.weight(state) * row.map_or(0.0, |row| slow().map(|(index, part)| row[*index] * part).sum());
         let length: f64 = slow().map(|(index, part)| part * self.account.covered[*index]).sum();
-        let usual = self.usual.ns.get(&state);
+        let usual = self.baseline.ns.get(&state);
         let baseline_ns = usual.map_or_else(|| ideal(state, slow_ns), |ns| self.weight(state) * ns * length);
         StateExcess {
             state,
@@ -195,7 +195,7 @@ impl Both<'_> {
         let mut lost = vec![0.0; self.account.grid.len];
         for excess in states.iter().filter(|excess| select(excess.state) && excess.lost_ns() > 0.0) {
             let Some(row) = self.account.states.get(&excess.state) else { continue };
-            let usual = self.weight(excess.state) * self.usual.ns.get(&excess.state).copied().unwrap_or(0.0);
+            let usual = self.weight(excess.state) * self.baseline.ns.get(&excess.state).copied().unwrap_or(0.0);
             for (lost, ns) in lost.iter_mut().zip(row) {
                 *lost += (ns * self.weight(excess.state) - usual).max(0.0);
             }

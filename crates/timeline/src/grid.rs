@@ -8,7 +8,7 @@ use crate::intervals::Intervals;
 /// for the one-second counters of JFR.
 pub const BUCKET_NS: i64 = 1_000_000_000;
 
-/// A slow stretch is compared with quiet seconds no farther away than this, or than it is long itself: five minutes hold most of
+/// A slow stretch is compared with a baseline no farther away than this, or than it is long itself: five minutes hold most of
 /// what comes again and again, and what a service does by night is no measure for its day.
 pub(crate) const NEAR_BUCKETS: usize = 300;
 
@@ -52,6 +52,11 @@ impl Grid {
         let offset = time_ns.checked_sub(self.start_ns)?;
         let index = usize::try_from(offset.div_euclid(BUCKET_NS)).ok()?;
         (index < self.len).then_some(index)
+    }
+
+    /// The time of some buckets.
+    pub fn time_of(self, buckets: &Range<usize>) -> (i64, i64) {
+        (self.start_of(buckets.start), self.start_of(buckets.end))
     }
 
     /// The buckets that `from_ns..to_ns` overlaps.

@@ -11,7 +11,7 @@ mod tree;
 use std::collections::HashMap;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-use fathom_evidence::kinds::{event, span};
+use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
@@ -102,11 +102,9 @@ fn seen(
             None => drop(thread.waits.insert(path.clone(), wait.duration_ns.max(0))),
         }
     }
-    let events = [event::CPU, event::EXECUTION];
-    let sampled = events.into_iter().find(|event| sources.samples(event).next().is_some());
     // Of millions of samples there are few stacks.
     let mut ran: BTreeMap<(i64, StackId), usize> = BTreeMap::new();
-    for sample in sampled.into_iter().flat_map(|event| sources.samples(event)) {
+    for sample in sources.running_event().into_iter().flat_map(|event| sources.samples(event)) {
         if seen.contains_key(&sample.tid) {
             *ran.entry((sample.tid, sample.stack_id)).or_default() += 1;
         }
@@ -165,6 +163,8 @@ fn common<'p>(mut paths: impl Iterator<Item = &'p Path>) -> Path {
 
 #[cfg(test)]
 mod tests {
+    use fathom_evidence::kinds::event;
+
     use super::*;
 
     const PARK: &str = "jdk.internal.misc.Unsafe.park java.util.concurrent.locks.LockSupport.park";

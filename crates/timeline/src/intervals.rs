@@ -1,5 +1,7 @@
 //! Sets of time.
 
+use std::collections::BTreeMap;
+
 /// Disjoint stretches of time in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Intervals {
@@ -30,6 +32,15 @@ impl Intervals {
             })
             .collect();
         Intervals { spans: merged, before_ns }
+    }
+
+    /// The same by whose they are: stretches (whose, beginning, end) in any order, which may overlap.
+    pub fn by_key<K: Ord>(stretches: impl IntoIterator<Item = (K, i64, i64)>) -> BTreeMap<K, Intervals> {
+        let mut spans: BTreeMap<K, Vec<(i64, i64)>> = BTreeMap::new();
+        for (key, from_ns, to_ns) in stretches {
+            spans.entry(key).or_default().push((from_ns, to_ns));
+        }
+        spans.into_iter().map(|(key, spans)| (key, Intervals::union(spans))).collect()
     }
 
     /// How much of `from_ns..to_ns` lies in the set, in ns.

@@ -10,6 +10,7 @@ mod collections;
 mod cpu;
 mod edges;
 mod excess;
+mod frames;
 mod grid;
 mod idle;
 mod intervals;
@@ -37,8 +38,10 @@ mod waits;
 mod wakers;
 
 pub use account::Account;
+pub use collections::{OLD_GENERATION_FULL, used_share};
 pub use edges::{Chain, Edges, Root, Waiting};
 pub use excess::{Excess, StateExcess};
+pub use frames::{begins_with, is_below};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::Intervals;
 pub use median::{median, quantile};
@@ -46,11 +49,12 @@ use messages::Messages;
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
-pub use requests::quality::Flaw;
+pub use requests::quality::{Flaw, MOVES_P99};
 pub use requests::unpaired::Unpaired;
 pub use requests::{Lateness, Requests};
 pub use rhythm::Rhythm;
-pub use signals::SignalKind;
+pub use signals::latency::{JITTER_P99_NS, UNNOTICED_NS};
+pub use signals::{CODE_CACHE_PINNED, INTERPRETED_SHARE, SignalKind};
 use slowdown::Regime;
 pub use slowdown::{SlowInterval, Slowdown, SlowdownOptions, TriggeredSignal};
 pub use sources::{Series, Sources};
@@ -61,7 +65,7 @@ pub use stops::StopSpan;
 pub use traffic::Traffic;
 pub use traffic::calls::Call;
 pub use traffic::unsent::Unsent;
-pub use traffic::users::{AT_SOCKETS, Answer, Port, Request, rank_of_requests};
+pub use traffic::users::{AT_SOCKETS, Answer, Port, Request, count as requests_count, rank_of_requests};
 pub use unanswered::Unanswered;
 pub use waits::{RECLAIM, is_class_initialization, is_own, of_standing, telling_frame, waits_for_memory};
 pub use wakers::Wakers;
@@ -90,38 +94,38 @@ pub struct Analysis<'a> {
     pub slowdown: Slowdown,
     /// What the slow seconds have more of; empty when nothing was slow.
     pub excess: Excess,
-    /// The other recording that the slow time is compared with, if there is one.
-    pub reference: Option<Reference<'a>>,
+    /// The baseline, if it is another recording.
+    pub baseline_recording: Option<BaselineRecording<'a>>,
     edges: OnceCell<Edges>,
     messages: OnceCell<Option<Messages>>,
 }
 
 /// A recording of the same service when it was well.
 #[derive(Debug)]
-pub struct Reference<'a> {
+pub struct BaselineRecording<'a> {
     /// The recording with its sources chosen.
     pub sources: Sources<'a>,
     /// Its thread time by state and second.
     pub account: Account,
-    /// Its quiet seconds, after start-up.
-    pub quiet: Vec<bool>,
+    /// Which of its buckets are the baseline: those after start-up that are not slow.
+    pub baseline: Vec<bool>,
     /// How high each signal is in it as a rule.
     levels: Vec<(SignalKind, f64)>,
     /// Whether requests came to a port in both, where they were measured at sockets: else nobody knows how long they usually take.
     pub has_same_port: bool,
 }
 
-impl<'a> Reference<'a> {
+impl<'a> BaselineRecording<'a> {
     /// A recording beside another one, with which it is to be compared.
-    fn beside(recording: &'a Recording, other: &mut Sources<'_>) -> Option<Reference<'a>> {
+    fn beside(recording: &'a Recording, other: &mut Sources<'_>) -> Option<BaselineRecording<'a>> {
         let mut sources = Sources::new(recording)?;
         let has_same_port = other.traffic.compare_with(&mut sources.traffic);
         let account = Account::new(&sources);
         let slow = slowdown::find(&sources, &account, &SlowdownOptions::default()).slow;
-        let quiet =
+        let baseline =
             slow.iter().enumerate().map(|(index, slow)| !slow && index >= account.startup.warm_up_buckets).collect();
         let levels = slowdown::levels(&sources, &account);
-        Some(Reference { sources, account, quiet, levels, has_same_port })
+        Some(BaselineRecording { sources, account, baseline, levels, has_same_port })
     }
 }
 
@@ -129,7 +133,7 @@ impl Analysis<'_> {
     /// The same account with some of the slow time only.
     pub fn only(&self, time: &Intervals) -> (Slowdown, Excess) {
         let slowdown = self.slowdown.only(self.account.grid, time);
-        let excess = compare(&self.account, &slowdown, self.reference.as_ref());
+        let excess = compare(&self.account, &slowdown, self.baseline_recording.as_ref());
         (slowdown, excess)
     }
 
@@ -152,11 +156,11 @@ impl Analysis<'_> {
     /// The question that is left where no exact requests say how it was: what more the code below Java did in the seconds in which it
     /// used more CPU, beside what the signals tell. `None` when there are none.
     pub fn suspicion(&self) -> Option<(Slowdown, Excess)> {
-        let reference = self.reference.as_ref();
-        let options = SlowdownOptions { slow: None, levels: reference.map_or(&[][..], |reference| &reference.levels) };
-        let of_reference = reference.map(|other| (&other.sources, &other.account));
-        let slowdown = slowdown::suspect(&self.sources, &self.account, &options, of_reference)?;
-        let excess = compare(&self.account, &slowdown, reference);
+        let other = self.baseline_recording.as_ref();
+        let options = SlowdownOptions { slow: None, levels: other.map_or(&[][..], |other| &other.levels) };
+        let of_other = other.map(|other| (&other.sources, &other.account));
+        let slowdown = slowdown::suspect(&self.sources, &self.account, &options, of_other)?;
+        let excess = compare(&self.account, &slowdown, other);
         Some((slowdown, excess))
     }
 
@@ -173,8 +177,8 @@ impl Analysis<'_> {
 
     /// The time that some slow time is compared with, and the recording it is in. `None` when there is no such time.
     pub fn baseline_time(&self, slowdown: &Slowdown) -> Option<(&Sources<'_>, Intervals)> {
-        let (sources, time) = match &self.reference {
-            Some(reference) => (&reference.sources, reference.account.grid.marked(&reference.quiet)),
+        let (sources, time) = match &self.baseline_recording {
+            Some(other) => (&other.sources, other.account.grid.marked(&other.baseline)),
             None => (&self.sources, self.account.grid.marked(&slowdown.baseline)),
         };
         (time.total_ns() > 0).then_some((sources, time))
@@ -184,15 +188,15 @@ impl Analysis<'_> {
 /// Makes the account of a recording. `None` when it holds nothing that has a time.
 pub fn analyse<'a>(recording: &'a Recording, options: &Options<'a>) -> Option<Analysis<'a>> {
     let mut sources = Sources::new(recording)?;
-    let reference = options.baseline.and_then(|baseline| Reference::beside(baseline, &mut sources));
+    let baseline_recording = options.baseline.and_then(|baseline| BaselineRecording::beside(baseline, &mut sources));
     let mut account = Account::new(&sources);
-    let levels = reference.as_ref().map_or(&[][..], |reference| &reference.levels);
+    let levels = baseline_recording.as_ref().map_or(&[][..], |other| &other.levels);
     let options = SlowdownOptions { slow: options.slow, levels };
     let slowdown = slowdown::find(&sources, &account, &options);
-    account.lateness = lateness(&sources, &account, &slowdown, reference.as_ref());
-    let excess = compare(&account, &slowdown, reference.as_ref());
+    account.lateness = lateness(&sources, &account, &slowdown, baseline_recording.as_ref());
+    let excess = compare(&account, &slowdown, baseline_recording.as_ref());
     let (edges, messages) = Default::default();
-    Some(Analysis { sources, account, slowdown, excess, reference, edges, messages })
+    Some(Analysis { sources, account, slowdown, excess, baseline_recording, edges, messages })
 }
 
 /// By how much requests were late, against those of the baseline; none where either is not known.
@@ -200,12 +204,12 @@ fn lateness(
     sources: &Sources<'_>,
     account: &Account,
     slowdown: &Slowdown,
-    reference: Option<&Reference<'_>>,
+    other: Option<&BaselineRecording<'_>>,
 ) -> Option<Lateness> {
     let requests = account.requests.as_ref()?;
-    if let Some(reference) = reference {
-        let quiet = (0..reference.quiet.len()).filter(|index| reference.quiet[*index]);
-        let usual_ns = reference.account.requests.as_ref()?.mean_ns(quiet)?;
+    if let Some(other) = other {
+        let baseline = (0..other.baseline.len()).filter(|index| other.baseline[*index]);
+        let usual_ns = other.account.requests.as_ref()?.mean_ns(baseline)?;
         return Some(Lateness::of(sources, requests, &vec![usual_ns; account.grid.len]));
     }
     // Requests may be known of a time when nothing else was recorded.
@@ -215,7 +219,7 @@ fn lateness(
     let otherwise_ns = || if is_unanswered { Some(0.0) } else { requests.mean_ns(others) };
     let usual_ns = requests.mean_ns(slowdown.baseline_buckets()).or_else(otherwise_ns)?;
     let mut usual = vec![usual_ns; account.grid.len];
-    let of_regime = |regime: &Regime| requests.mean_ns(regime.quiet.iter().copied()).unwrap_or(usual_ns);
+    let of_regime = |regime: &Regime| requests.mean_ns(regime.baseline.iter().copied()).unwrap_or(usual_ns);
     let about: Vec<_> = slowdown.by_regime(account.grid).into_iter().map(|about| (of_regime(&about), about)).collect();
     let around = about.iter().flat_map(|(ns, regime)| regime.around.iter().map(move |buckets| (*ns, buckets)));
     let slow = about.iter().flat_map(|(ns, regime)| regime.slow.iter().map(move |buckets| (*ns, buckets)));
@@ -223,11 +227,11 @@ fn lateness(
     Some(Lateness::of(sources, requests, &usual))
 }
 
-fn compare(account: &Account, slowdown: &Slowdown, reference: Option<&Reference<'_>>) -> Excess {
-    match reference {
-        Some(reference) => {
-            let quiet = || (0..reference.quiet.len()).filter(|index| reference.quiet[*index]).collect();
-            excess::compare(account, slowdown, &reference.account, &quiet)
+fn compare(account: &Account, slowdown: &Slowdown, other: Option<&BaselineRecording<'_>>) -> Excess {
+    match other {
+        Some(other) => {
+            let baseline = || (0..other.baseline.len()).filter(|index| other.baseline[*index]).collect();
+            excess::compare(account, slowdown, &other.account, &baseline)
         }
         None => excess::compare(account, slowdown, account, &|| slowdown.baseline_buckets().collect()),
     }

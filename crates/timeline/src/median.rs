@@ -1,9 +1,14 @@
 //! The middle of some values, and other quantiles.
 
 /// The middle value, of two the upper one; none of no values.
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
+pub fn median(values: Vec<f64>) -> Option<f64> {
+    above_part(values, 2)
+}
+
+/// The value that one of so many equal parts of all stays below; none of no values.
+pub(crate) fn above_part(mut values: Vec<f64>, parts: usize) -> Option<f64> {
+    let index = values.len() / parts;
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(index, f64::total_cmp).1)
 }
 
 /// The quantile of values in order, each with for how many it stands; none of no values.

@@ -110,7 +110,7 @@ pub fn totals(sources: &Sources<'_>) -> Vec<(String, f64)> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for ((name, _), series) in sources.counters(counter::LOG_MESSAGES_COUNT) {
         // Each file has a series of its own.
-        *sums.entry(sources.recording.text(name)).or_default() += series.rises().map(|(.., count)| count).sum::<f64>();
+        *sums.entry(sources.recording.text(name)).or_default() += series.total_rise();
     }
     let mut totals: Vec<(String, f64)> = sums.into_iter().map(|(name, sum)| (name.to_owned(), sum)).collect();
     totals.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -8,7 +8,6 @@ use fathom_evidence::kinds::counter;
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
 use crate::median::median;
-use crate::requests::Requests;
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
 
@@ -52,21 +51,6 @@ impl Quota {
         Some(requests.are_long_throughout() || usual_p99_ns >= self.stop_ns)
     }
 }
-
-impl Requests {
-    /// The median of a usual second, in ns.
-    pub fn usual_ns(&self) -> Option<f64> {
-        median(self.p50_ns.iter().flatten().copied().collect())
-    }
-
-    /// Whether half of them took long from the first to the last second.
-    pub fn are_long_throughout(&self) -> bool {
-        self.usual_ns().is_some_and(|usual_ns| usual_ns >= NOTICED_NS)
-    }
-}
-
-/// Whoever waits for so long notices it, in ns.
-const NOTICED_NS: f64 = 100e6;
 
 /// Buckets in which the program had something to do and somebody looked.
 fn buckets_at_work(account: &Account) -> impl Iterator<Item = usize> + '_ {

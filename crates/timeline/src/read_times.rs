@@ -54,8 +54,7 @@ impl Sources<'_> {
         if self.rows(span::SYSTEM_CALL).is_empty() {
             return Intervals::default();
         }
-        let observed = self.observed();
-        Intervals::union(vec![(self.grid.start_of(observed.start), self.grid.start_of(observed.end))])
+        Intervals::union(vec![self.grid.time_of(&self.observed())])
     }
 
     /// The buckets for which it was recorded how long threads waited for files: where calls were looked at, and as far as the JVM's

@@ -10,9 +10,13 @@ use std::ops::Range;
 
 use crate::grid::Grid;
 use crate::intervals::Intervals;
+use crate::median::median;
 use crate::sources::Sources;
 use crate::traffic::users::{Request, quantile};
 use silence::{Silence, Silences};
+
+/// Whoever waits for so long notices it, in ns.
+pub(crate) const NOTICED_NS: f64 = 100e6;
 
 /// Requests, bucket by bucket.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +95,16 @@ impl Requests {
         all >= MIN_PER_SECOND * seconds
     }
 
+    /// The median of a usual second, in ns.
+    pub fn usual_ns(&self) -> Option<f64> {
+        median(self.p50_ns.iter().flatten().copied().collect())
+    }
+
+    /// Whether half of them took long from the first to the last second.
+    pub fn are_long_throughout(&self) -> bool {
+        self.usual_ns().is_some_and(|usual_ns| usual_ns >= NOTICED_NS)
+    }
+
     /// The mean latency over some buckets, in ns; none without a request.
     pub fn mean_ns(&self, buckets: impl Iterator<Item = usize>) -> Option<f64> {
         let (sum, count) =
@@ -144,10 +158,10 @@ impl Lateness {
 
 /// The buckets that a request touches. One of many buckets is late in all of them; a damaged one has no end.
 fn touched(grid: Grid, from_ns: i64, to_ns: i64) -> Range<usize> {
-    const MAX_BUCKETS: usize = 3_600;
+    const MAX_TOUCHED_BUCKETS: usize = 3_600;
     let first = grid.bucket_of(from_ns.max(grid.start_ns)).unwrap_or(grid.len);
     let last = grid.bucket_of(to_ns.min(grid.end_ns().saturating_sub(1))).map_or(first, |last| last + 1);
-    first..last.clamp(first, first.saturating_add(MAX_BUCKETS).min(grid.len))
+    first..last.clamp(first, first.saturating_add(MAX_TOUCHED_BUCKETS).min(grid.len))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub(crate) mod latency;
 mod made_of;
 mod pools;
 pub(crate) mod rare;
+mod rows;
 
 use std::ops::Range;
 
@@ -17,10 +18,12 @@ use fathom_evidence::kinds::{counter, span};
 
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
+use crate::median::above_part;
 use crate::quota::{Quota, waits_for_cpus_are_most};
 use crate::sources::{Series, Sources};
 use crate::startup::Startup;
 use crate::states::{Collection, Origin, Scope, Stop, ThreadState, Wait};
+use rows::Limits;
 
 const SECOND: f64 = BUCKET_NS as f64;
 
@@ -75,102 +78,19 @@ pub enum SignalKind {
     BelowJava,
 }
 
-impl SignalKind {
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            SignalKind::Given => "given",
-            SignalKind::RequestLatency => "request_latency",
-            SignalKind::MedianLatency => "request_latency",
-            SignalKind::RareRequests => "rare_requests",
-            SignalKind::Stopped => "stopped",
-            SignalKind::FullCollections => "full_collections",
-            SignalKind::Throttled => "throttled",
-            SignalKind::Locks => "locks",
-            SignalKind::Permits => "permits",
-            SignalKind::InputOutput => "input_output",
-            SignalKind::RunQueue => "run_queue",
-            SignalKind::PageFaults => "page_faults",
-            SignalKind::LostDatagrams => "lost_datagrams",
-            SignalKind::RefusedConnections => "refused_connections",
-            SignalKind::UnansweredRequests => "unanswered_requests",
-            SignalKind::AllocationStalls => "allocation_stalls",
-            SignalKind::Recompiling => "recompiling",
-            SignalKind::FreeingCode => "freeing_code",
-            SignalKind::Collecting => "collecting",
-            SignalKind::Interpreting => "interpreting",
-            SignalKind::Cpu => "cpu",
-            SignalKind::BelowJava => "below_java",
-        }
-    }
-
-    /// Unit of its values; empty for what a person said.
-    pub fn unit(self) -> &'static str {
-        match self {
-            SignalKind::Given => "",
-            SignalKind::RequestLatency | SignalKind::MedianLatency => "ns",
-            SignalKind::RareRequests
-            | SignalKind::Stopped
-            | SignalKind::FullCollections
-            | SignalKind::Throttled
-            | SignalKind::Cpu => "ratio",
-            SignalKind::Locks
-            | SignalKind::Permits
-            | SignalKind::InputOutput
-            | SignalKind::RunQueue
-            | SignalKind::PageFaults
-            | SignalKind::AllocationStalls => "threads",
-            SignalKind::Recompiling | SignalKind::Collecting | SignalKind::Interpreting | SignalKind::BelowJava => {
-                "cores"
-            }
-            SignalKind::UnansweredRequests => "requests",
-            SignalKind::FreeingCode | SignalKind::LostDatagrams | SignalKind::RefusedConnections => "1/s",
-        }
-    }
-
-    /// Whether it measures that code is not compiled as it should be.
-    pub fn is_compiling(self) -> bool {
-        matches!(self, SignalKind::Recompiling | SignalKind::FreeingCode | SignalKind::Interpreting)
-    }
-
-    /// Whether it measures harm of another kind than time, which is not made good by requests that are quick.
-    pub(crate) fn is_for_good(self) -> bool {
-        matches!(self, SignalKind::LostDatagrams | SignalKind::RefusedConnections | SignalKind::UnansweredRequests)
-    }
-
-    /// Whether it measures time that is lost in itself. The others measure that something was
-    /// too much without saying what, so that ordinary running counts as well.
-    pub fn is_loss(self) -> bool {
-        !self.is_latency() && !matches!(self, SignalKind::Given | SignalKind::Cpu)
-    }
-
-    /// Whether it measures how long requests took.
-    pub fn is_latency(self) -> bool {
-        matches!(self, SignalKind::RequestLatency | SignalKind::MedianLatency | SignalKind::RareRequests)
-    }
-}
-
 /// A signal over time with its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Signal {
     pub(crate) kind: SignalKind,
     /// One value per bucket.
     pub(crate) values: Vec<f64>,
-    /// Below this nobody is harmed.
-    pub(crate) floor: f64,
-    /// How many times worse than the quiet seconds a slow second is.
-    pub(crate) factor: f64,
-    /// From this value a single second counts; less has to last for `run` seconds.
-    pub(crate) alone: f64,
-    pub(crate) run: usize,
-    /// Whether a healthy program has (nearly) none of it.
-    pub(crate) ideal_is_zero: bool,
+    pub(crate) limits: Limits,
 }
 
 impl Signal {
-    /// What a person said, as a signal.
-    pub(crate) fn given(values: Vec<f64>) -> Signal {
-        Signal { kind: SignalKind::Given, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
+    /// A signal with the limits of its kind.
+    pub(crate) fn new(kind: SignalKind, values: Vec<f64>) -> Signal {
+        Signal { kind, values, limits: kind.limits() }
     }
 
     /// The value above which a second is slow, given how it is in quiet seconds.
@@ -184,12 +104,12 @@ impl Signal {
     }
 
     fn level(&self, quiet: f64) -> f64 {
-        if quiet < self.floor {
-            self.floor.max(quiet * self.factor)
-        } else if self.ideal_is_zero {
-            self.floor
+        if quiet < self.limits.floor {
+            self.limits.floor.max(quiet * self.limits.factor)
+        } else if self.limits.ideal_is_zero {
+            self.limits.floor
         } else {
-            quiet * self.factor
+            quiet * self.limits.factor
         }
     }
 
@@ -199,9 +119,7 @@ impl Signal {
         if matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) {
             return self.usual_latency(startup.warm_up_buckets).or_else(|| self.usual_latency(0)).unwrap_or(0.0);
         }
-        let mut values: Vec<f64> = self.in_work(startup, passed_over).collect();
-        let index = values.len() / 5;
-        if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(index, f64::total_cmp).1 }
+        above_part(self.in_work(startup, passed_over).collect(), 5).unwrap_or(0.0)
     }
 
     /// Its values when it tells how the service usually is: known, of seconds that are not to be passed over, and not of those
@@ -225,18 +143,21 @@ impl Signal {
     /// are still closer to them than to the quiet seconds.
     pub(crate) fn slow(&self, threshold: f64, quiet: f64, warm_up_buckets: usize) -> Vec<bool> {
         // A JVM that starts runs interpreted code for a while: what is jitter later is nothing then.
-        let starting =
-            if self.floor == latency::UNNOTICED_NS { threshold.max(2.0 * latency::JITTER_P99_NS) } else { threshold };
+        let starting = if self.limits.floor == latency::UNNOTICED_NS {
+            threshold.max(2.0 * latency::JITTER_P99_NS)
+        } else {
+            threshold
+        };
         let limit = |index: usize| if index < warm_up_buckets { starting } else { threshold };
         let is_over = |(index, value): (usize, &f64)| *value >= limit(index) && *value > 0.0;
         let over: Vec<bool> = self.values.iter().enumerate().map(is_over).collect();
         let mut slow = vec![false; over.len()];
         for (start, end) in runs(&over) {
-            let alone = self.values[start..end].iter().any(|value| *value >= self.alone);
+            let alone = self.values[start..end].iter().any(|value| *value >= self.limits.alone);
             // A JVM that starts is slow for a few seconds: that is its start, and no slowdown.
-            let is_faint =
-                self.floor == latency::UNNOTICED_NS && self.values[start..end].iter().all(|value| *value < FAINT_NS);
-            let run = if end <= warm_up_buckets || is_faint { self.run.max(LONG_RUN) } else { self.run };
+            let is_faint = self.limits.floor == latency::UNNOTICED_NS
+                && self.values[start..end].iter().all(|value| *value < FAINT_NS);
+            let run = if end <= warm_up_buckets || is_faint { self.limits.run.max(LONG_RUN) } else { self.limits.run };
             let stands_still = self.values[start..end].iter().any(|value| self.kind.stands_still(*value));
             slow[start..end].fill(end - start >= run || alone && (end > warm_up_buckets || stands_still));
         }
@@ -313,42 +234,35 @@ fn losses(account: &Account) -> Vec<Signal> {
         ThreadState::Blocked(wait) => !matches!(wait, Wait::Unnamed | Wait::Task),
         _ => false,
     });
-    let per_second = |kind: SignalKind| -> Vec<f64> {
-        account.sum(|state| kind.is_made_of(state)).into_iter().map(|ns| ns / SECOND).collect()
-    };
     // A wait matters when it is a good part of what the threads at work do.
-    let part_of = |values: Vec<f64>, whole: &[f64], least: f64| -> Vec<f64> {
-        let keep = |(value, whole): (f64, &f64)| if value * SECOND >= least * whole { value } else { 0.0 };
-        values.into_iter().zip(whole).map(keep).collect()
+    let of = |kind: SignalKind, whole: &[f64]| {
+        let least_part = kind.limits().least_part;
+        let matters = |(ns, whole): (f64, &f64)| {
+            let value = ns / SECOND;
+            if value * SECOND >= least_part * whole { value } else { 0.0 }
+        };
+        Signal::new(kind, account.sum(|state| kind.is_made_of(state)).into_iter().zip(whole).map(matters).collect())
     };
-    let whole = |kind| (kind, per_second(kind));
-    let of_busy = |kind, least| (kind, part_of(per_second(kind), &busy, least));
+    let mut signals = LOSSES.map(|kind| of(kind, &busy)).to_vec();
+    let permits = signals.iter_mut().filter(|signal| signal.kind == SignalKind::Permits);
+    permits.for_each(|signal| signal.limits.ideal_is_zero = pools::waits_are_long(account));
     // Where nobody measured the process's CPU there is nothing that it could be a good part of.
-    let collecting = account
-        .process_cpu_ns
-        .as_ref()
-        .map_or_else(|| account.grid.zeros(), |process| part_of(per_second(SignalKind::Collecting), process, 0.25));
-    let signal = |(kind, values), floor, factor, alone, run, ideal_is_zero| Signal {
-        kind,
-        values,
-        floor,
-        factor,
-        alone,
-        run,
-        ideal_is_zero,
-    };
-    vec![
-        signal(whole(SignalKind::Stopped), 0.10, 3.0, 0.10, 1, true),
-        signal(whole(SignalKind::FullCollections), 0.03, 3.0, 0.03, 1, true),
-        signal(of_busy(SignalKind::Locks, 0.2), 0.5, 3.0, 3.0, 2, true),
-        signal(of_busy(SignalKind::Permits, 0.25), 0.5, 2.0, 2.0, 2, pools::waits_are_long(account)),
-        signal(of_busy(SignalKind::InputOutput, 0.25), 0.5, 2.0, 2.0, 2, false),
-        signal(of_busy(SignalKind::RunQueue, 0.25), 0.5, 3.0, 4.0, 2, false),
-        signal(whole(SignalKind::PageFaults), 0.1, 3.0, 0.1, 1, true),
-        signal(whole(SignalKind::AllocationStalls), 0.1, 3.0, 0.1, 1, true),
-        signal((SignalKind::Collecting, collecting), 0.25, 3.0, 8.0, 3, false),
-    ]
+    let process = account.process_cpu_ns.clone().unwrap_or_else(|| vec![f64::INFINITY; account.grid.len]);
+    signals.push(of(SignalKind::Collecting, &process));
+    signals
 }
+
+/// Signals of time that is lost in itself, in the order in which they are told.
+const LOSSES: [SignalKind; 8] = [
+    SignalKind::Stopped,
+    SignalKind::FullCollections,
+    SignalKind::Locks,
+    SignalKind::Permits,
+    SignalKind::InputOutput,
+    SignalKind::RunQueue,
+    SignalKind::PageFaults,
+    SignalKind::AllocationStalls,
+];
 
 /// Compiling counts as lost when it compiles again what was compiled before: when more has been
 /// compiled than the code cache holds, or when much of it is thrown away at once.
@@ -356,11 +270,10 @@ fn recompiling(account: &Account, wasted: &[bool]) -> Signal {
     let compiler = account.sum(|state| SignalKind::Recompiling.is_made_of(state));
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| account.grid.zeros());
     let value = |index: usize| {
-        let counts = wasted[index] && compiler[index] >= 0.2 * process[index];
+        let counts = wasted[index] && compiler[index] >= SignalKind::Recompiling.limits().least_part * process[index];
         if counts { compiler[index] / SECOND } else { 0.0 }
     };
-    let values = (0..account.grid.len).map(value).collect();
-    Signal { kind: SignalKind::Recompiling, values, floor: 0.2, factor: 3.0, alone: 8.0, run: 3, ideal_is_zero: true }
+    Signal::new(SignalKind::Recompiling, (0..account.grid.len).map(value).collect())
 }
 
 /// Outer loops of threads are interpreted all their life, and a sampler that looks at returns sees
@@ -370,23 +283,27 @@ fn interpreting(account: &Account, wasted: &[bool], pinned_from_ns: Option<i64>)
     let running = account.sum(|state| matches!(state, ThreadState::Running(_)));
     let value = |index: usize| {
         let is_pinned = pinned_from_ns.is_some_and(|from| from < account.grid.start_of(index + 1));
-        let counts = (wasted[index] || is_pinned) && interpreted[index] >= 0.3 * running[index];
+        let counts = (wasted[index] || is_pinned) && interpreted[index] >= INTERPRETED_SHARE * running[index];
         if counts { interpreted[index] / SECOND } else { 0.0 }
     };
-    let values = (0..account.grid.len).map(value).collect();
-    Signal { kind: SignalKind::Interpreting, values, floor: 0.1, factor: 3.0, alone: 8.0, run: 5, ideal_is_zero: true }
+    Signal::new(SignalKind::Interpreting, (0..account.grid.len).map(value).collect())
 }
+
+/// Occupancy at which the JVM has no room to compile: it begins to hold the compilers back.
+pub const CODE_CACHE_PINNED: f64 = 0.9;
+
+/// From this part of what the application ran interpreted code is more than what a program runs once.
+pub const INTERPRETED_SHARE: f64 = 0.3;
 
 /// From when on the code cache had no room: it was reported full, or a segment of it was nearly so.
 fn pinned_from_ns(sources: &Sources<'_>) -> Option<i64> {
-    const PINNED: f64 = 0.9;
     let events =
         sources.spans(span::CODE_CACHE_FULL).chain(sources.spans(span::COMPILER_DISABLED)).map(|event| event.time_ns);
     let limits = sources.counters(counter::CODE_CACHE_RESERVED_BYTES);
     let segments = sources.counters(counter::CODE_CACHE_USED_BYTES);
     let nearly_full = segments.iter().filter_map(|(key, used)| {
         let limit = limits.get(key).and_then(Series::last).or_else(|| sources.code_cache_reserved_bytes())?;
-        used.0.iter().find(|(_, bytes)| *bytes >= PINNED * limit).map(|(time, _)| *time)
+        used.0.iter().find(|(_, bytes)| *bytes >= CODE_CACHE_PINNED * limit).map(|(time, _)| *time)
     });
     events.chain(nearly_full).min()
 }
@@ -410,8 +327,7 @@ fn wasted_compiling(sources: &Sources<'_>, account: &Account) -> Vec<bool> {
     (0..account.grid.len).map(is_wasted).collect()
 }
 
-/// Since JDK 20 the collector frees code. Once or twice while a program grows is upkeep; again and
-/// again means that what is freed is needed.
+/// Collections that were started to free code.
 fn freeing_code(account: &Account) -> Signal {
     const WINDOW_BUCKETS: usize = 5;
     let mut counts = account.grid.zeros();
@@ -429,33 +345,29 @@ fn freeing_code(account: &Account) -> Signal {
         let near = near(index, WINDOW_BUCKETS);
         if is_touched { near.iter().sum::<f64>() / near.len() as f64 } else { 0.0 }
     };
-    let values = (0..counts.len()).map(mean).collect();
-    Signal { kind: SignalKind::FreeingCode, values, floor: 0.5, factor: 3.0, alone: 1e9, run: 5, ideal_is_zero: true }
+    Signal::new(SignalKind::FreeingCode, (0..counts.len()).map(mean).collect())
 }
 
-/// A datagram that is lost never comes again, and who could not connect waits for a second at least: one is enough.
+/// Losses of something that never comes again.
 fn for_good(kind: SignalKind, losses: &[(i64, i64, f64)], account: &Account) -> Signal {
     let mut values = account.grid.zeros();
     for (from_ns, to_ns, count) in losses {
         account.grid.spread(&mut values, *from_ns, *to_ns, *count);
     }
-    Signal { kind, values, floor: 1.0, factor: 1.0, alone: 1.0, run: 1, ideal_is_zero: true }
+    Signal::new(kind, values)
 }
 
 /// A quota is no slowness where nobody waits. Where requests are known that may have felt its stops, and what holds their threads
-/// up is mostly the wait for a CPU, it needs nothing to compare with. A share below the floor is a burst now and then: a service
-/// without a quota stops as long for a collection.
+/// up is mostly the wait for a CPU, it needs nothing to compare with.
 fn throttled(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
     let quota = Quota::of(sources, account)?;
     let is_felt = quota.may_be_felt(account)? && waits_for_cpus_are_most(account);
-    let (kind, values) = (SignalKind::Throttled, quota.shares);
-    is_felt.then_some(Signal { kind, values, floor: 0.1, factor: 3.0, alone: 1e9, run: 3, ideal_is_zero: true })
+    is_felt.then(|| Signal::new(SignalKind::Throttled, quota.shares))
 }
 
-/// Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.
+/// The part of its CPUs that the process uses.
 fn cpu(account: &Account) -> Option<Signal> {
     let cpus = account.cpus?;
     let process = account.process_cpu_ns.as_ref()?;
-    let values = process.iter().map(|ns| ns / SECOND / cpus).collect();
-    Some(Signal { kind: SignalKind::Cpu, values, floor: 0.85, factor: 1.3, alone: 8.0, run: 3, ideal_is_zero: false })
+    Some(Signal::new(SignalKind::Cpu, process.iter().map(|ns| ns / SECOND / cpus).collect()))
 }

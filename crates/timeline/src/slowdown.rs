@@ -1,8 +1,8 @@
 //! When the service was slow, and which seconds to compare that with.
 
+mod baseline;
 mod gaps;
 mod interval;
-mod quiet;
 mod regimes;
 
 use std::collections::BTreeMap;
@@ -19,17 +19,17 @@ use crate::sources::Sources;
 use crate::startup::Startup;
 use crate::states::{Layer, Origin, ThreadState};
 use crate::suspicion;
+use baseline::{BASELINE_MIN_BUCKETS, around, baseline, near};
 pub use interval::SlowInterval;
-use quiet::{BASELINE_MIN_BUCKETS, around, baseline, near};
 pub(crate) use regimes::Regime;
 
 /// Slow stretches closer than this belong together, in buckets.
 const JOIN_BUCKETS: usize = 3;
 
-/// What quiet buckets have.
+/// What the buckets of the baseline have.
 #[derive(Debug, Default)]
-pub(crate) struct Usual {
-    /// What one has of each kind of time, in ns, however many threads it stopped; none of a kind of which no quiet bucket is known.
+pub(crate) struct BaselineMeans {
+    /// What one has of each kind of time, in ns, however many threads it stopped; none of a kind that is known of none.
     pub(crate) ns: BTreeMap<ThreadState, f64>,
     /// How many there are.
     pub(crate) buckets: usize,
@@ -55,7 +55,7 @@ pub struct Slowdown {
     pub time: Intervals,
     /// Which buckets are the baseline; none when everything was slow.
     pub baseline: Vec<bool>,
-    /// Whether each slow stretch is compared with the quiet seconds near it.
+    /// Whether each slow stretch is compared with the baseline near it.
     pub is_near: bool,
     /// All slow buckets and those of the baseline lie in here: a recording of days has thousands of slow stretches, and each is looked
     /// at for itself. None for everywhere.
@@ -64,7 +64,7 @@ pub struct Slowdown {
     /// another.
     pub regimes: Vec<usize>,
     /// What those have of each kind of time; made when it is first asked for, as each part of the slow time has the same.
-    pub(crate) usual: Arc<OnceLock<Usual>>,
+    pub(crate) baseline_means: Arc<OnceLock<BaselineMeans>>,
     /// Whether anybody measured how much CPU the process used.
     pub(crate) is_cpu_measured: bool,
     /// Signals that detected slow seconds.
@@ -126,7 +126,7 @@ impl Slowdown {
         Slowdown {
             slow,
             time: self.time.intersect(time),
-            usual: if baseline.is_some() { Arc::default() } else { Arc::clone(&self.usual) },
+            baseline_means: if baseline.is_some() { Arc::default() } else { Arc::clone(&self.baseline_means) },
             baseline: baseline.unwrap_or_else(|| self.baseline.clone()),
             is_near: self.is_near,
             reach,
@@ -140,7 +140,7 @@ impl Slowdown {
         }
     }
 
-    /// The same, where each slow stretch is compared with the quiet seconds near it, if those are enough everywhere.
+    /// The same, where each slow stretch is compared with the baseline near it, if those are enough everywhere.
     fn by_the_time(mut self, grid: Grid) -> Slowdown {
         let Some(near) = near(grid, &self.baseline, &self.intervals) else { return self };
         let Some(regimes) = regimes::of(grid, &near, &self.intervals) else { return self };
@@ -260,7 +260,8 @@ fn beside_larger_ones(
     let mut beside = Vec::new();
     for one in detected {
         let others = one.signal.in_work(account.startup, &taken).count();
-        let is_usual_unseen = one.signal.unit_is_threads() && !one.signal.ideal_is_zero && !is_known(one.signal.kind);
+        let is_usual_unseen =
+            one.signal.unit_is_threads() && !one.signal.limits.ideal_is_zero && !is_known(one.signal.kind);
         let one = if is_usual_unseen && one.slow.contains(&true) && others >= BASELINE_MIN_BUCKETS {
             let quiet = one.signal.quiet(account.startup, &taken);
             detect_above(one.signal, account, quiet)
@@ -337,11 +338,11 @@ pub(crate) fn suspect(
     sources: &Sources<'_>,
     account: &Account,
     options: &SlowdownOptions<'_>,
-    reference: Option<(&Sources<'_>, &Account)>,
+    other: Option<(&Sources<'_>, &Account)>,
 ) -> Option<Slowdown> {
     let quiet =
         |(sources, account)| Some(suspicion::signal(sources, account)?.quiet(Startup::default(), &account.idle));
-    let suspected = detect(suspicion::signal(sources, account)?, account, reference.and_then(quiet));
+    let suspected = detect(suspicion::signal(sources, account)?, account, other.and_then(quiet));
     suspected.slow.contains(&true).then(|| {
         let (highest, mut found) = found(sources, account, options);
         found.push(suspected);
@@ -374,13 +375,10 @@ fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -
         slow,
         time,
         baseline,
-        is_near: false,
-        reach: None,
-        usual: Arc::default(),
         is_cpu_measured: account.process_cpu_ns.is_some(),
         signals: detected.iter().map(|t| t.signal.kind).collect(),
-        highest: Vec::new(),
         detected: detected.into_iter().map(TriggeredSignal::from).collect(),
+        ..Slowdown::default()
     };
     slowdown.by_the_time(account.grid)
 }
@@ -419,7 +417,7 @@ fn given(account: &Account, (from_ns, to_ns): (i64, i64)) -> Detection {
     let inside = |index: usize| grid.start_of(index + 1) > from_ns && grid.start_of(index) < to_ns;
     let slow: Vec<bool> = (0..grid.len).map(inside).collect();
     let values = slow.iter().map(|is| f64::from(u8::from(*is))).collect();
-    Detection { signal: Signal::given(values), slow, threshold: 1.0 }
+    Detection { signal: Signal::new(SignalKind::Given, values), slow, threshold: 1.0 }
 }
 
 /// Closes short gaps between slow stretches.

@@ -6,7 +6,7 @@ mod chosen;
 use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
-use fathom_evidence::kinds::{counter, span, subject};
+use fathom_evidence::kinds::{counter, event, span, subject};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StrId};
 
@@ -25,6 +25,12 @@ impl Series {
     /// that the counter began anew and is left out.
     pub fn rises(&self) -> impl Iterator<Item = (i64, i64, f64)> + '_ {
         Series::rises_of(&self.0)
+    }
+
+    /// By how much a growing counter rose in all.
+    pub fn total_rise(&self) -> f64 {
+        // `sum()` of an empty iterator of floats is -0.0.
+        0.0 + self.rises().map(|(.., rise)| rise).sum::<f64>()
     }
 
     fn rises_of(points: &[(i64, f64)]) -> impl Iterator<Item = (i64, i64, f64)> + '_ {
@@ -138,6 +144,11 @@ impl<'a> Sources<'a> {
     pub fn samples(&self, event: &str) -> impl Iterator<Item = Sample> + '_ {
         let event = self.recording.strings.find(event);
         event.into_iter().flat_map(|event| self.recording.samples.of_event(event))
+    }
+
+    /// The event of the samples that say what ran, if there are any: those of the CPU, else those that JFR makes of a few threads.
+    pub fn running_event(&self) -> Option<&'static str> {
+        [event::CPU, event::EXECUTION].into_iter().find(|event| self.samples(event).next().is_some())
     }
 
     /// All instances of a counter with their thread, each as a series. Two sources may count the same

@@ -11,7 +11,7 @@ use crate::grid::BUCKET_NS;
 use crate::sources::Sources;
 
 /// Start-up lasts no longer than this, in buckets.
-const MAX_BUCKETS: usize = 120;
+const MAX_STARTUP_BUCKETS: usize = 120;
 
 /// Compiling has died down when it takes less of a core than this over [`QUIET_BUCKETS`].
 const QUIET_CORES: f64 = 0.1;
@@ -20,7 +20,7 @@ const QUIET_CORES: f64 = 0.1;
 const QUIET_BUCKETS: usize = 3;
 
 /// Start-up lasts at least this long, and just as long when nothing is known about compiling, in ns.
-const LEAST_NS: i64 = 5 * BUCKET_NS;
+const MIN_STARTUP_NS: i64 = 5 * BUCKET_NS;
 
 /// How much of the grid's beginning belongs to the JVM's start, in buckets.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +36,11 @@ pub(crate) fn find(sources: &Sources<'_>, compiler_ns: Option<&Vec<f64>>) -> Sta
     let grid = sources.grid;
     let Some(started_ns) = sources.jvm_started_at_ns() else { return Startup::default() };
     let age_ns = grid.start_ns.saturating_sub(started_ns);
-    if age_ns > MAX_BUCKETS as i64 * BUCKET_NS {
+    if age_ns > MAX_STARTUP_BUCKETS as i64 * BUCKET_NS {
         return Startup::default();
     }
-    let least = LEAST_NS.saturating_sub(age_ns).max(0).unsigned_abs().div_ceil(BUCKET_NS.unsigned_abs()) as usize;
-    let limit = MAX_BUCKETS.min(grid.len).min(full_turnover(sources));
+    let least = MIN_STARTUP_NS.saturating_sub(age_ns).max(0).unsigned_abs().div_ceil(BUCKET_NS.unsigned_abs()) as usize;
+    let limit = MAX_STARTUP_BUCKETS.min(grid.len).min(full_turnover(sources));
     let boot_buckets = least.min(limit);
     let quiet = compiler_ns.map(|ns| (boot_buckets..limit).find(|index| is_quiet(ns, *index)).unwrap_or(limit));
     Startup { boot_buckets, warm_up_buckets: quiet.unwrap_or(boot_buckets) }

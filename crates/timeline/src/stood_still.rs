@@ -12,7 +12,7 @@ use crate::sources::Sources;
 use crate::traffic::users;
 
 /// Shorter ones nobody feels.
-const LEAST_NS: i64 = 20_000_000;
+const MIN_STALL_NS: i64 = 20_000_000;
 
 /// What belongs to the beginning or the end of a stall may lie so far within it.
 const EDGE_NS: i64 = 2_000_000;
@@ -38,7 +38,7 @@ pub struct StoodStill {
 impl StoodStill {
     pub(crate) fn of(sources: &Sources<'_>) -> StoodStill {
         let is_one =
-            |late: &Span| late.duration_ns >= LEAST_NS && sources.recording.text(late.name) == stall::STOOD_STILL;
+            |late: &Span| late.duration_ns >= MIN_STALL_NS && sources.recording.text(late.name) == stall::STOOD_STILL;
         let stalls: Vec<Span> = sources.spans(span::HOST_STALL).filter(is_one).collect();
         if stalls.is_empty() {
             return StoodStill::default();

@@ -9,6 +9,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
 use crate::collections::{Causes, PauseCpu};
+use crate::frames::begins_with;
 use crate::intervals::Intervals;
 use crate::scopes::stopping_scope;
 use crate::sources::Sources;
@@ -79,10 +80,7 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
 const LOOKS: [&str; 2] = ["Class Histogram", "Heap Dump"];
 
 fn looks_at_heap(sources: &Sources<'_>) -> Intervals {
-    let is_look = |phase: &Span| {
-        let name = sources.recording.text(phase.name);
-        LOOKS.iter().any(|look| name.starts_with(look))
-    };
+    let is_look = |phase: &Span| begins_with(sources.recording.text(phase.name), &LOOKS);
     let looks = sources.spans(span::GC_PHASE).filter(is_look);
     Intervals::union(looks.map(|phase| (phase.time_ns, phase.end_ns())).collect())
 }

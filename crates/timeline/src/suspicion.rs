@@ -21,13 +21,5 @@ pub(crate) fn signal(sources: &Sources<'_>, account: &Account) -> Option<Signal>
     let start = account.startup.warm_up_buckets.min(values.len());
     values[..start].fill(f64::NAN);
     forget_disturbed(&mut values, account);
-    Some(Signal {
-        kind: SignalKind::BelowJava,
-        values,
-        floor: 0.1,
-        factor: 1.5,
-        alone: f64::INFINITY,
-        run: 5,
-        ideal_is_zero: false,
-    })
+    Some(Signal::new(SignalKind::BelowJava, values))
 }

@@ -70,9 +70,7 @@ impl<'a> Traffic<'a> {
 
     /// The 99th percentile of the length of some of them, in ns; none of no requests.
     pub fn p99_ns(&self, is_meant: impl Fn(&Request) -> bool) -> Option<f64> {
-        let meant = self.requests().filter(is_meant);
-        let mut lengths: Vec<(i64, f64)> = meant.map(|request| (request.duration_ns(), request.weight)).collect();
-        users::quantile(&mut lengths, 0.99)
+        users::quantile(&mut users::lengths(self.requests().filter(is_meant)), 0.99)
     }
 
     /// Whether they were measured at sockets, and not told by who waited for them.

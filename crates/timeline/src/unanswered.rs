@@ -6,13 +6,13 @@ use crate::grid::BUCKET_NS;
 use crate::intervals::Intervals;
 use crate::partition::Segment;
 use crate::sources::Sources;
-use crate::traffic::users::{Answer, Request, quantile};
+use crate::traffic::users::{Answer, Request, count, lengths, quantile};
 
 /// Fewer than this may be of somebody who never wanted an answer.
 const MIN_UNANSWERED: f64 = 3.0;
 
 /// Requests are unanswered for longer than so many times what others of their port take to be answered: long polls are not.
-const LONGER: f64 = 2.0;
+const MIN_UNANSWERED_RATIO: f64 = 2.0;
 
 /// What is known of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,24 +33,19 @@ impl Unanswered {
     /// Those of the port that leads; none where so few went without an answer.
     pub fn of(sources: &Sources<'_>) -> Option<Unanswered> {
         // Nearly always there is nothing to look at.
-        let without = sources.traffic.requests().filter(|one| one.answer != Answer::Sent).map(|one| one.weight);
-        if without.sum::<f64>() < MIN_UNANSWERED {
+        if count(sources.traffic.requests().filter(|one| one.answer != Answer::Sent)) < MIN_UNANSWERED {
             return None;
         }
-        let lengths = |of: &dyn Fn(&Request) -> bool| -> Vec<(i64, f64)> {
-            sources.traffic.requests().filter(|one| of(one)).map(|one| (one.duration_ns(), one.weight)).collect()
-        };
-        let usual_ns = quantile(&mut lengths(&|one| one.answer == Answer::Sent), 0.99).unwrap_or(0.0);
-        let is_long = |one: &Request| one.answer != Answer::Sent && one.duration_ns() as f64 > LONGER * usual_ns;
+        let usual_ns = sources.traffic.p99_ns(|one| one.answer == Answer::Sent).unwrap_or(0.0);
+        let is_long =
+            |one: &Request| one.answer != Answer::Sent && one.duration_ns() as f64 > MIN_UNANSWERED_RATIO * usual_ns;
         let requests: Vec<Request> = sources.traffic.requests().filter(is_long).collect();
-        let count = weight(&requests);
-        let all = 0.0 + sources.traffic.requests().map(|one| one.weight).sum::<f64>();
-        let given_up = lengths(&|one| one.answer == Answer::GivenUp && is_long(one));
-        (count >= MIN_UNANSWERED).then(|| Unanswered {
-            count,
+        let (unanswered, all) = (count(requests.iter()), count(sources.traffic.requests()));
+        (unanswered >= MIN_UNANSWERED).then(|| Unanswered {
+            count: unanswered,
             all,
             longest_ns: requests.iter().map(Request::duration_ns).max().unwrap_or(0),
-            are_timed_out: are_timed_out(given_up, all),
+            are_timed_out: are_timed_out(lengths(requests.iter().filter(|one| one.answer == Answer::GivenUp)), all),
             requests,
         })
     }
@@ -70,10 +65,6 @@ impl Unanswered {
         let values = waiting_ns.iter().enumerate();
         values.map(|(index, ns)| if is_hang(index) { ns / BUCKET_NS as f64 } else { 0.0 }).collect()
     }
-}
-
-fn weight(requests: &[Request]) -> f64 {
-    0.0 + requests.iter().map(|one| one.weight).sum::<f64>()
 }
 
 /// Whether so many of all requests were given up after about the same time.

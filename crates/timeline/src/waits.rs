@@ -10,6 +10,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId};
 
+use crate::frames::{self, begins_with, is_below};
 use crate::idle::{Place, Places};
 use crate::sources::Sources;
 use crate::states::{ThreadState, Wait};
@@ -122,16 +123,14 @@ impl<'v, 'a> Waits<'v, 'a> {
 /// Whether a wait for a monitor's signal is for another thread to initialize a class: HotSpot has them wait on an array (up to JDK 20;
 /// later ones tell nothing of it), and not because they called `wait` on one, as a thread of JMX does.
 pub fn is_class_initialization(recording: &Recording, wait: &Span) -> bool {
-    const CALLED: &str = "java.lang.Object.wait";
-    let is_called = |stack| recording.stacks.leaf_to_root(stack).any(|f| recording.text(f.symbol).starts_with(CALLED));
-    recording.text(wait.kind) == span::MONITOR_WAIT && recording.text(wait.name) == "int[]" && !is_called(wait.stack_id)
+    recording.text(wait.kind) == span::MONITOR_WAIT
+        && recording.text(wait.name) == "int[]"
+        && !is_below(recording, wait.stack_id, &["java.lang.Object.wait"])
 }
 
 /// Whether a wait is for a lock that one thread has at a time, by what it parked on or where it is; a condition of one is none.
 fn is_for_a_mutex(recording: &Recording, wait: &Span) -> bool {
-    let is_locking = |symbol: &str| LOCKING.iter().any(|begins| symbol.starts_with(begins));
-    let mut frames = recording.stacks.leaf_to_root(wait.stack_id).map(|frame| recording.text(frame.symbol));
-    of_class(recording.text(wait.name)) == Some(LOCK) || frames.any(is_locking)
+    of_class(recording.text(wait.name)) == Some(LOCK) || is_below(recording, wait.stack_id, LOCKING)
 }
 
 /// Whether a whole stack has frames of Java, and none but the JDK's.
@@ -167,7 +166,7 @@ fn of_frame(symbol: &str) -> Option<(&'static str, Wait)> {
 /// The frame of a pool in which a thread waits for an object to be handed over: there is nothing but the JDK below it.
 fn handed_over(recording: &Recording, stack: StackId) -> Option<&str> {
     let own = recording.stacks.leaf_to_root(stack).find(|frame| is_own(recording, frame))?;
-    Some(recording.text(own.symbol)).filter(|symbol| HANDED_OVER.iter().any(|begins| symbol.starts_with(begins)))
+    Some(recording.text(own.symbol)).filter(|symbol| begins_with(symbol, HANDED_OVER))
 }
 
 /// Whether a frame is of the library that a row is about: the first three parts of their names are the same.
@@ -177,15 +176,14 @@ fn is_of_library(symbol: &str, begins: &str) -> bool {
 
 /// What a thread that stands in the JVM waits for by its stack alone; none where it does not wait for another thread.
 pub fn of_standing(recording: &Recording, stack: StackId) -> Option<ThreadState> {
-    let frames = || recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    let begins_with = |rows: &[&str]| frames().any(|symbol| rows.iter().any(|begins| symbol.starts_with(begins)));
+    let is_in = |names: &[&str]| is_below(recording, stack, names);
     let of_frames = of_frames(recording, stack);
     match of_frames {
         // A pool has locks of its own.
         Some(POOL) => of_frames,
-        _ if begins_with(LOCKING) => Some(LOCK),
-        _ if begins_with(PERMITTING) => Some(PERMIT),
-        None if begins_with(STANDING) => Some(UNNAMED),
+        _ if is_in(LOCKING) => Some(LOCK),
+        _ if is_in(PERMITTING) => Some(PERMIT),
+        None if is_in(STANDING) => Some(UNNAMED),
         _ => of_frames,
     }
 }
@@ -199,18 +197,17 @@ pub fn telling_frame(recording: &Recording, stack: StackId) -> Option<&str> {
 
 /// Whether a frame is of Java, and not of the JDK.
 pub fn is_own(recording: &Recording, frame: &Frame) -> bool {
-    const JDK: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
     let symbol = recording.text(frame.symbol);
     // Compilers of C put points into names as well: `f.part.0`, `f.cold`.
     let is_c = |last: &str| last == "cold" || last.bytes().all(|byte| byte.is_ascii_digit());
     let is_java = symbol.rsplit_once('.').is_some_and(|(_, last)| !is_c(last)) && !symbol.starts_with('/');
-    is_java && !JDK.iter().any(|begins| symbol.starts_with(begins))
+    is_java && !frames::is_of_the_jdk(symbol)
 }
 
 fn of_class(class: &str) -> Option<ThreadState> {
     let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
     let is_condition = simple.contains("Condition");
-    let is_of = |wait: &&Wait| wait.row().classes.iter().any(|begins| simple.starts_with(begins)) && !is_condition;
+    let is_of = |wait: &&Wait| begins_with(simple, wait.row().classes) && !is_condition;
     Wait::ALL.iter().find(is_of).map(|wait| ThreadState::Blocked(*wait))
 }
 

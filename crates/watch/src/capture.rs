@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fathom_collectors::manners::Glance;
+use fathom_collectors::policy::Glance;
 use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
-use fathom_collectors::{Manners, Profiler, Use, collectors};
+use fathom_collectors::{Policy, Profiler, Use, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;
 use fathom_store::FolderError;
@@ -64,7 +64,7 @@ pub(crate) fn capture(
     let mut order = watched.order().clone();
     order.folder.clone_from(&folder);
     order.max_bytes = config.capture.size.0;
-    order.manners = manners(&config.capture);
+    order.policy = policy(&config.capture);
     order.glance = Glance::default();
     order.profiler = Profiler::default();
     order.is_sparing = false;
@@ -92,13 +92,13 @@ fn without(capture: &Capture) -> Vec<String> {
     without
 }
 
-fn manners(capture: &Capture) -> Manners {
+fn policy(capture: &Capture) -> Policy {
     let wish = |wish: Wish| match wish {
         Wish::Never => Use::Never,
         Wish::Auto => Use::Auto,
         Wish::Always => Use::Always,
     };
-    Manners { jfr: wish(capture.jfr), agent: wish(capture.agent), keep_ring: false }
+    Policy { jfr: wish(capture.jfr), agent: wish(capture.agent), keep_ring: false }
 }
 
 /// Keeps the rows of the time before in place of a recording. For how long after the trigger they go, in ns.

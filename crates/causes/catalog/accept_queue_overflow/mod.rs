@@ -61,8 +61,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(if is_full { Support::Observed } else { Support::Consistent }, says);
     finding.claims.extend(claim(comparison, dropped));
     finding.harm = Some(Harm { happened_in: held, when: bursts });
-    finding.look.threads.extend(acceptors);
-    finding.look.threads.sort_unstable();
+    finding.drill_down.threads.extend(acceptors);
+    finding.drill_down.threads.sort_unstable();
     let per_second = comparison.baseline_looked_at().map(|period| dropped_in(&period) / period.seconds());
     let before = per_second.map(|rate| rate * comparison.slow.seconds());
     let evidence = comparison.evidence("connection attempts dropped", (dropped, before), "count", "counters");

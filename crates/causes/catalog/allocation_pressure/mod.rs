@@ -5,8 +5,8 @@ use fathom_timeline::{Stop, ThreadState, Wait};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, allocation_evidence, allocation_rate, heap_occupancy_after, is_ordinary,
-    of_unknown_kind, ordinary_share, sizes, stalls_evidence,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_evidence, allocation_rate, heap_occupancy_after,
+    is_ordinary, of_unknown_kind, ordinary_share, sizes, stalls_evidence,
 };
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -21,7 +21,7 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],
     actions: &[
-        "find who allocates: the allocation flame graph of the slow time against the quiet one",
+        "find who allocates: the allocation flame graph of the slow time against the baseline",
         "a larger young generation makes collections rarer, at the price of memory",
     ],
     decide,
@@ -32,9 +32,6 @@ const CHEAP: f64 = 0.03;
 
 /// Collections to free code, per second, that are no upkeep any more.
 const FREES_PER_SECOND: f64 = 0.5;
-
-/// Fewer pauses, or threads that waited for memory, than this are no rate.
-const SEVERAL: usize = 3;
 
 /// Time that a cycle from one collection to the next may take, in s, for the collector to be pressed: with more room
 /// than for this long the rate is no trouble, whatever each pause takes.
@@ -48,7 +45,7 @@ const LENGTHENED: f64 = 4.0;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let stalls = comparison.slow.spans(span::ALLOCATION_STALL).count();
-    if stalls < SEVERAL && comparison.recording().fact(subject::GC, "times") == Some("none") {
+    if stalls < MIN_FOR_RATE && comparison.recording().fact(subject::GC, "times") == Some("none") {
         let record_with = "-Xlog:gc*:file=gc.log:time,uptime,level,tags (JDK 8: -XX:+PrintGCDateStamps)";
         return Finding::unknown("the log has no times, so that nothing tells how often collections came", record_with);
     }
@@ -71,14 +68,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         |(baseline, before): (f64, f64)| slow >= MIN_RATE_RATIO * baseline && pauses.0 >= MIN_RATE_RATIO * before;
     // Of a young generation as large as before it is the rate that makes more collections, however large the heap is.
     let as_many_each = |(baseline, before): (f64, f64)| {
-        count >= SEVERAL && grew((baseline, before)) && pauses.0 / before <= SMALLER * slow / baseline
+        count >= MIN_FOR_RATE && grew((baseline, before)) && pauses.0 / before <= SMALLER * slow / baseline
     };
     let support = match baseline.zip(pauses.1) {
-        _ if stalls >= SEVERAL => Support::Observed,
-        _ if count >= SEVERAL && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
+        _ if stalls >= MIN_FOR_RATE => Support::Observed,
+        _ if count >= MIN_FOR_RATE && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
-        Some(before) if count >= SEVERAL && grew(before) => {
+        Some(before) if count >= MIN_FOR_RATE && grew(before) => {
             if is_cheap(comparison) || frees_code(comparison) || lengthened(&eras) >= LENGTHENED {
                 Support::Weak
             } else if as_many_each(before) {
@@ -87,7 +84,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 Support::Consistent
             }
         }
-        before if is_heavy && count >= SEVERAL && !(before.is_some() && has_other_reason(comparison, &eras)) => {
+        before if is_heavy && count >= MIN_FOR_RATE && !(before.is_some() && has_other_reason(comparison, &eras)) => {
             unexplained(comparison)
         }
         Some((baseline, _)) => return Finding::absent(unchanged(slow, baseline, pauses)).with_all(evidence),
@@ -171,7 +168,7 @@ fn rare(rate: f64, per_second: f64) -> String {
 fn unchanged(slow: f64, baseline: f64, pauses: (f64, Option<f64>)) -> String {
     let percent = (slow / baseline - 1.0) * 100.0;
     format!(
-        "allocation rate {}/s, {}{} % against the quiet time; {} pauses per second, {} before",
+        "allocation rate {}/s, {}{} % against the baseline; {} pauses per second (baseline {})",
         format::bytes(slow),
         if percent >= 0.0 { "+" } else { "" },
         format::number(percent.round()),

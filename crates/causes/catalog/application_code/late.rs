@@ -50,11 +50,11 @@ fn late(comparison: &Comparison<'_>) -> Option<Intervals> {
     Some(Intervals::union(late.collect()).intersect(&comparison.slow.time))
 }
 
-/// Requests that took much longer than those of the quiet time.
+/// Requests that took much longer than those of the baseline.
 fn late_requests<'c>(comparison: &'c Comparison<'_>) -> Option<impl Iterator<Item = Request> + 'c> {
     let baseline = comparison.baseline.as_ref()?;
     let requests = || comparison.sources().traffic.requests();
-    let quiet = requests().filter(|request| baseline.time.contains(request.from_ns));
-    let usual_ns = median(quiet.map(|request| request.duration_ns() as f64).collect())?;
+    let usual = requests().filter(|request| baseline.time.contains(request.from_ns));
+    let usual_ns = median(usual.map(|request| request.duration_ns() as f64).collect())?;
     Some(requests().filter(move |request| request.duration_ns() as f64 > LATE * usual_ns))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::frame;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::Layer;
+use fathom_timeline::{Layer, begins_with};
 
 use crate::measure::stacks;
 use crate::period::Period;
@@ -120,6 +120,6 @@ pub(super) fn method(recording: &Recording, stack: StackId) -> Option<(&str, Lay
     let mut frames = frames.skip_while(|frame| is_native(kind(frame.kind))).peekable();
     frames.peek().filter(|frame| is_java(kind(frame.kind)))?;
     let method = frames.find(|frame| kind(frame.kind) != frame::INLINED).map(|frame| recording.text(frame.symbol))?;
-    let is_ours = layer == Layer::Java || !OF_OTHER_CAUSES.iter().any(|name| method.starts_with(name));
+    let is_ours = layer == Layer::Java || !begins_with(method, OF_OTHER_CAUSES);
     is_ours.then_some((method, layer))
 }

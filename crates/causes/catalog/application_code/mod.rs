@@ -12,6 +12,7 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
+use crate::limits::MIN_SAMPLES;
 use crate::measure::{growth, requests};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -34,9 +35,6 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Fewer samples than this tell nothing of a method.
-const MIN_SAMPLES: usize = 20;
-
 /// Where the rest of the code grew by more than this and requests were not counted, there may be more of them.
 const TRAFFIC: f64 = 1.3;
 
@@ -45,12 +43,12 @@ const OTHERS: f64 = 0.5;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let Some(baseline) = &comparison.baseline else {
-        return Finding::unknown("no quiet time to compare what ran with", "fathom explain … --baseline RECORDING");
+        return Finding::unknown("no baseline to compare what ran with", "fathom explain … --baseline RECORDING");
     };
     let growth = Growth::of(comparison, baseline);
     let was_sampled = !growth.before.by_method.is_empty() || baseline.samples(growth.event).next().is_some();
     if growth.slow.by_method.is_empty() || !was_sampled {
-        return Finding::needs_jfr("what the application's own code did was not sampled, or not in quiet time");
+        return Finding::needs_jfr("what the application's own code did was not sampled, or not in the baseline");
     }
     let running = comparison.state_evidence("compiled code of the application", "cores", |state| state == JAVA);
     let Some((most, _)) = growth.grown.first() else {
@@ -145,8 +143,10 @@ impl Growth {
             .map(|(method, cpu)| (method, cpu.samples))
             .filter(|(_, samples)| *samples < MIN_SAMPLES);
         if let Some((method, samples)) = few.find(|(method, samples)| is_more_often(method, *samples)) {
-            let says =
-                format!("{method} runs more than before, and {} tell no more of it", format::count(samples, "sample"));
+            let says = format!(
+                "{method} runs more than in the baseline, and {} tell no more of it",
+                format::count(samples, "sample")
+            );
             return Finding::unknown(&says, "fathom record --for 10m");
         }
         let (slow, before) = (format::number(self.slow.cores), format::number(self.before.cores));
@@ -157,7 +157,7 @@ impl Growth {
             return Finding::unknown(&says, "fathom explain … --latency access.csv");
         }
         let says = format!(
-            "no method takes more of the CPU than before beyond what all do ({slow} cores instead of {before})"
+            "no method takes more of the CPU than in the baseline beyond what all do ({slow} cores instead of {before})"
         );
         Finding::absent(says)
     }

@@ -1,7 +1,8 @@
 //! Threads wait for files, and their requests spend that time in the queue, before the device gets them.
 
+mod io_limit;
+
 use crate::measure::block_io::{self, Place, Words};
-use crate::measure::io_limit;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support};
 use fathom_evidence::kinds::span;
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::kinds::{event, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
-use fathom_timeline::{ThreadState, Wait};
+use fathom_timeline::{Intervals, ThreadState, Wait};
 
-use crate::cause::{Claim, ThreadTime, thread_time};
+use crate::cause::{Claim, ThreadTime};
 use crate::measure::{recording_threshold, stacks};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -79,7 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         "carriers of virtual threads were busy for {} of the time{}{}, so that {} of virtual threads ended {} late on average, when a \
          carrier was free",
         format::percent(busy),
-        format::before(before, format::percent),
+        format::baseline(before, format::percent),
         kept(&comparison.slow),
         format::count(reads.len(), "read"),
         format::time(late_ns / reads.len() as f64),
@@ -128,7 +128,7 @@ fn late(reads: &[Span], usual_ns: &BTreeMap<StrId, f64>) -> ThreadTime {
         let usual_ns = usual_ns.get(&read.name).copied().unwrap_or(0.0) as i64;
         (read.tid, read.time_ns.saturating_add(usual_ns), read.end_ns())
     });
-    thread_time(ends.filter(|(_, from_ns, to_ns)| from_ns < to_ns))
+    Intervals::by_key(ends.filter(|(_, from_ns, to_ns)| from_ns < to_ns))
 }
 
 /// How busy the carriers were, now and before, and with what most: by samples of what runs on them, else the whole process

@@ -130,12 +130,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .as_ref()
         .is_none_or(|baseline| slow.reads_per_second() >= MIN_CALL_RATIO * baseline.reads_per_second());
     if !has_grown {
-        return Finding::absent(format!("{says}; as before")).with_all(evidence);
+        return Finding::absent(format!("{says}; as in the baseline")).with_all(evidence);
     }
     let mut finding = if slow.waited > WAITED * slow.reads {
         let why = "but most had to wait for their data: the sender sets the pace";
         Finding::new(Support::Weak, format!("{says}; {why}"))
-    } else if let Some(unknown) = comparison.says_if_unknown_before(baseline.as_ref()) {
+    } else if let Some(unknown) = comparison.says_if_baseline_is_unknown(baseline.as_ref()) {
         Finding::new(Support::Weak, format!("{says}; the data were there already{unknown}"))
     } else {
         Finding::new(Support::Observed, format!("{says}; the data were there already"))

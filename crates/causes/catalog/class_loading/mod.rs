@@ -2,7 +2,9 @@
 
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::{Recording, StackId};
+use fathom_timeline::begins_with;
 
+use crate::limits::MIN_CPU_SHARE;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, recording_threshold, stacks};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
@@ -56,16 +58,13 @@ const LOADING: &[&str] = &[
 /// What a class does when it begins to be used is the program's own work, although it stands on top of the loading.
 const ITS_OWN_BEGINNING: &str = ".<clinit>";
 
-/// Less of the CPU than this is not worth a change.
-const MIN_SHARE: f64 = 0.05;
-
 /// Less waiting than this, in threads on average, is not either.
 const MIN_WAITING: f64 = 0.05;
 
 fn is_loading(recording: &Recording, stack: StackId) -> bool {
     let mut symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
     symbols
-        .find(|symbol| symbol.ends_with(ITS_OWN_BEGINNING) || LOADING.iter().any(|name| symbol.starts_with(name)))
+        .find(|symbol| symbol.ends_with(ITS_OWN_BEGINNING) || begins_with(symbol, LOADING))
         .is_some_and(|symbol| !symbol.ends_with(ITS_OWN_BEGINNING))
 }
 
@@ -74,14 +73,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (waits, waits_before) = waits_below::both(comparison, |period| WaitsBelow::of(period, is_loading));
     let waiting = (waits.threads(), waits_before.as_ref().map(WaitsBelow::threads));
     let loaded = loaded(comparison);
-    let is_sampled = comparison.sources().samples(stacks::running_event(comparison)).next().is_some();
+    let is_sampled = comparison.sources().running_event().is_some();
     if !is_sampled && waits.is_empty() {
         return none_seen(comparison, loaded);
     }
     let evidence = evidence(comparison, &below, &waits, waiting, loaded);
     let text = says(&below, waiting, loaded);
     let more = |of: (f64, Option<f64>), least: f64| of.0 >= least && growth::grew(of);
-    let (ran, waited) = (more(below.share, MIN_SHARE), more(waiting, MIN_WAITING));
+    let (ran, waited) = (more(below.share, MIN_CPU_SHARE), more(waiting, MIN_WAITING));
     if !ran && !waited {
         return Finding::absent(text).with_all(evidence);
     }
@@ -89,14 +88,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
     finding.claims.extend(if ran { below.claims } else { Vec::new() });
     finding.claims.extend(if waited { waits.claims() } else { Vec::new() });
-    finding.look.search = outermost(comparison.recording(), below.stack).to_owned();
+    finding.drill_down.search = outermost(comparison.recording(), below.stack).to_owned();
     finding.crowding(comparison)
 }
 
 /// Where the program began to ask for a class in a stack: all that the loading takes is below it.
 fn outermost(recording: &Recording, stack: StackId) -> &str {
     let symbols = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    symbols.filter(|symbol| LOADING.iter().any(|name| symbol.starts_with(name))).last().unwrap_or_default()
+    symbols.filter(|symbol| begins_with(symbol, LOADING)).last().unwrap_or_default()
 }
 
 /// The answer where nothing was sampled and nobody waited.
@@ -121,14 +120,14 @@ fn loaded(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
 
 fn says(below: &stacks::Below, waiting: (f64, Option<f64>), loaded: Option<(f64, Option<f64>)>) -> String {
     let loaded = loaded.map_or(String::new(), |(now, before)| {
-        format!("; {} classes loaded per second{}", format::number(now), format::before(before, format::number))
+        format!("; {} classes loaded per second{}", format::number(now), format::baseline(before, format::number))
     });
     format!(
         "looking for classes and loading them takes {} of the application's CPU{}, and {} threads wait in it on average{}{loaded}",
         format::percent(below.share.0),
-        format::before(below.share.1, format::percent),
+        format::baseline(below.share.1, format::percent),
         format::number(waiting.0),
-        format::before(waiting.1, format::number)
+        format::baseline(waiting.1, format::number)
     )
 }
 

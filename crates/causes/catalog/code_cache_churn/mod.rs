@@ -6,7 +6,7 @@
 //! the log is needed.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Layer, Origin, ThreadState};
+use fathom_timeline::{CODE_CACHE_PINNED, Layer, Origin, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::collection_of;
@@ -45,11 +45,8 @@ const TURNED_OVER: f64 = 1.0;
 /// Collections for the code cache. A warm-up in a cache of ample size has one or two.
 const COLLECTIONS: usize = 5;
 
-/// Occupancy at which the JVM has no room to compile: it begins to hold the compilers back.
-const PINNED: f64 = 0.9;
-
 /// Share of interpreted code that shows that hot methods have no compiled code.
-const INTERPRETED: f64 = 0.2;
+const HOT_CODE_INTERPRETED: f64 = 0.2;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let cache = CodeCache::of(comparison);
@@ -61,7 +58,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         // A few collections to free code say neither yes nor no.
         return Finding::needs_jfr("neither the code cache nor the compilers were recorded");
     }
-    if let Some(fullest) = cache.fullest.filter(|fullest| *fullest >= PINNED && !cache.is_sampled)
+    if let Some(fullest) = cache.fullest.filter(|fullest| *fullest >= CODE_CACHE_PINNED && !cache.is_sampled)
         && support == Support::Absent
     {
         return Finding::needs_jfr(&format!(
@@ -93,8 +90,8 @@ fn support(cache: &CodeCache) -> Support {
     let freed_share = cache.reserved_bytes.map_or(0.0, |reserved| cache.freed_bytes / reserved);
     let frees = cache.collections >= COLLECTIONS || freed_share >= TURNED || cache.swept_methods > 0;
     let turned_over = cache.turnover.is_some_and(|turnover| turnover >= TURNED_OVER);
-    let starved = cache.fullest.is_some_and(|fullest| fullest >= PINNED)
-        && cache.interpreted.0 >= INTERPRETED
+    let starved = cache.fullest.is_some_and(|fullest| fullest >= CODE_CACHE_PINNED)
+        && cache.interpreted.0 >= HOT_CODE_INTERPRETED
         && cache.compilations_per_second.is_some_and(|(now, _)| now > 0.0)
         && cache.compiler_is_off() != Some(true);
     match (made && turned_over, frees) {

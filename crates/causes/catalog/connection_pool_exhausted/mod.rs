@@ -1,12 +1,15 @@
 //! Threads wait for a connection (or another object) of a pool in which all are in use.
 
+mod pool_users;
+
 use fathom_evidence::kinds::{event, span};
 use fathom_timeline::{Root, ThreadState, Wait};
 
-use crate::measure::pool_users::{self, Users};
+use crate::limits::{HALF_A_THREAD, MIN_OWNERS_WAITING_SHARE};
 use crate::measure::waits::{self, Waits};
 use crate::measure::{cpu_shortage, event_loops, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
+use pool_users::Users;
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "connection_pool_exhausted",
@@ -29,12 +32,6 @@ pub(crate) static CAUSE: Cause = Cause {
 const NONE_IN_HAND: &str =
     "no thread in the dumps of the slow time had one in hand: they may have been taken and not given back";
 
-/// Those that have the connections wait themselves for this part of the time: then that comes first.
-const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
-
-/// As many threads as this wait in a pool all the time only if it is too small all the time.
-const HALF_A_THREAD: f64 = 0.5;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.state_evidence("threads waiting for an object of a pool", "threads", is_ours);
     let Some((pool, waits)) = waits::most(comparison, Wait::Pool) else {
@@ -46,7 +43,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mean = mean(comparison, &pool, &waits, before);
     let text = says(&waiting, &pool, &waits, before);
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
-        let text = format!("{text}: no more than before");
+        let text = format!("{text}: no more than in the baseline");
         // What it is compared with may have been as bad.
         let finding = match waits.total_ns as f64 >= HALF_A_THREAD * comparison.slow.time.total_ns() as f64
             && comparison.is_slow()
@@ -101,10 +98,8 @@ fn part_on_a_service(comparison: &Comparison<'_>) -> f64 {
 }
 
 fn says(waiting: &Evidence, pool: &str, waits: &Waits, before: Option<f64>) -> String {
-    let earlier = format::before(waiting.baseline, format::number);
-    let usual = before
-        .filter(|before| *before > 0.0)
-        .map_or(String::new(), |before| format!(" instead of {}", format::time(before)));
+    let earlier = format::baseline(waiting.baseline, format::number);
+    let usual = format::instead_of(before.filter(|before| *before > 0.0));
     format!(
         "{} threads wait for an object of a pool on average{earlier}; most in {pool}: {}",
         format::number(waiting.value),

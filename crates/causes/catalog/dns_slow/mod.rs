@@ -42,7 +42,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let text = says(&waiting, &waits);
     if waiting.baseline.is_some_and(|before| waiting.value <= before) {
-        return Finding::absent(format!("{text}: no more than before")).with(waiting);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(waiting);
     }
     let finding = Finding::new(Support::Observed, text).with(waiting).with(longest(comparison, &waits));
     let finding = finding.claiming(comparison, is_ours);
@@ -99,7 +99,7 @@ fn none_seen(comparison: &Comparison<'_>) -> Finding {
 }
 
 fn says(waiting: &Evidence, waits: &Waits) -> String {
-    let before = format::before(waiting.baseline, format::number);
+    let before = format::baseline(waiting.baseline, format::number);
     format!(
         "{} threads wait for the resolver of names on average{before}: {}",
         format::number(waiting.value),

@@ -3,6 +3,7 @@
 use fathom_evidence::kinds::{counter, event};
 
 use crate::cause::Claim;
+use crate::limits::MIN_CPU_SHARE;
 use crate::measure::{growth, requests, stacks, syscalls};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
 
@@ -47,9 +48,6 @@ const CHEAPEST_NS: f64 = 1_000.0;
 /// With the dearest (50 µs each) fewer than this per second take less than 1 % of a core.
 const TOO_FEW_PER_SECOND: f64 = 200.0;
 
-/// Less of the CPU than this is not worth a change of code.
-const MIN_SHARE: f64 = 0.05;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let thrown = comparison.sources().counter(counter::EXCEPTIONS_COUNT, "");
     if thrown.0.len() < 2 {
@@ -58,15 +56,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let made = |period: &Period<'_>| period.rise(&period.sources.counter(counter::EXCEPTIONS_COUNT, ""));
     let rate = comparison.both(|period| made(period) / period.seconds());
     let evidence = comparison.evidence("exceptions made", rate, "1/s", "counters").of(&[counter::EXCEPTIONS_COUNT]);
-    let text = format!("{} exceptions per second{}", format::number(rate.0), format::before(rate.1, format::number));
+    let text = format!("{} exceptions per second{}", format::number(rate.0), format::baseline(rate.1, format::number));
     if rate.0 < TOO_FEW_PER_SECOND {
         return Finding::absent(format!("{text}: too few to cost anything")).with(evidence);
     }
     if !growth::grew(rate) {
-        return Finding::absent(format!("{text}: no more than before")).with(evidence);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(evidence);
     }
     if requests::grew_with(comparison, rate) {
-        return Finding::absent(format!("{text}: as many for each request as before")).with(evidence);
+        return Finding::absent(format!("{text}: as many for each request as in the baseline")).with(evidence);
     }
     match stacks::has_native_frames(comparison) {
         true => by_samples(comparison, &text).with(evidence),
@@ -77,7 +75,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// The answer where nobody counted them: samples show what they take, and not why.
 fn without_a_count(comparison: &Comparison<'_>) -> Finding {
     let below = stacks::below(comparison, MAKING);
-    let is_dear = below.share.0 >= MIN_SHARE && growth::grew(below.share);
+    let is_dear = below.share.0 >= MIN_CPU_SHARE && growth::grew(below.share);
     match stacks::has_native_frames(comparison) && is_dear {
         true => by_samples(comparison, "how many exceptions were made was not recorded"),
         false => Finding::needs_jfr("how many exceptions were made was not recorded"),
@@ -90,11 +88,11 @@ fn by_samples(comparison: &Comparison<'_>, text: &str) -> Finding {
     let says = format!(
         "{text}; making them takes {} of the application's CPU{}",
         format::percent(below.share.0),
-        format::before(below.share.1, format::percent)
+        format::baseline(below.share.1, format::percent)
     );
     let share = comparison.evidence("CPU below the making of exceptions", below.share, "ratio", "samples");
     let share = Evidence { stack: comparison.stack_text(below.stack, 16), ..share.of(&[event::CPU]) };
-    if below.share.0 < MIN_SHARE {
+    if below.share.0 < MIN_CPU_SHARE {
         return Finding::absent(says).with(share);
     }
     let mut finding = Finding::new(Support::Observed, says).with(share);

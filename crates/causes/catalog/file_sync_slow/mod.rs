@@ -91,11 +91,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let baseline = slow.before(comparison);
     let evidence = evidence(comparison, &slow, baseline.as_ref(), longest);
-    let unknown = comparison.says_if_unknown_before(baseline.as_ref()).unwrap_or("");
+    let unknown = comparison.says_if_baseline_is_unknown(baseline.as_ref()).unwrap_or("");
     let text = says(comparison, &slow, baseline.as_ref(), longest) + unknown;
     let (more, longer) = grown(&slow, baseline.as_ref());
     if !more && !longer {
-        return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with_all(evidence);
     }
     // Without any to compare with nobody knows that it is more than usual; the device's requests then say more.
     let has_usual =
@@ -127,7 +127,7 @@ fn grown(slow: &Syncs, baseline: Option<&Syncs>) -> (bool, bool) {
 fn says(comparison: &Comparison<'_>, slow: &Syncs, baseline: Option<&Syncs>, longest: &Span) -> String {
     let baseline = baseline.filter(|baseline| !baseline.waits.is_empty());
     let before = |value: &dyn Fn(&Syncs) -> String| {
-        baseline.map_or(String::new(), |baseline| format!(" ({} before)", value(baseline)))
+        baseline.map_or(String::new(), |baseline| format!(" (baseline {})", value(baseline)))
     };
     format!(
         "files were written through {} times per second{}, mean {}{}, longest {}{}",

@@ -9,6 +9,7 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::Comparison;
+use crate::cause::ThreadTime;
 use crate::period::Period;
 
 /// System calls that write a file.
@@ -27,20 +28,16 @@ const THROUGH: &[&str] = &[
 ];
 
 /// When each thread waited in the kernel until something was on the disk.
-pub(super) struct Through(HashMap<i64, Intervals>);
+pub(super) struct Through(ThreadTime);
 
 impl Through {
     pub(super) fn of(period: &Period<'_>) -> Through {
         let recording = period.sources.recording;
         let mut known: HashMap<StackId, bool> = HashMap::new();
-        let mut waits: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-        for wait in period.spans(span::BLOCKED).filter(|wait| wait.kernel_stack_id != StackId(0)) {
-            let stack = wait.kernel_stack_id;
-            if *known.entry(stack).or_insert_with(|| is_through(recording, stack)) {
-                waits.entry(wait.tid).or_default().push((wait.time_ns, wait.end_ns()));
-            }
-        }
-        Through(waits.into_iter().map(|(tid, waits)| (tid, Intervals::union(waits))).collect())
+        let mut is_meant =
+            |stack: StackId| stack != StackId(0) && *known.entry(stack).or_insert_with(|| is_through(recording, stack));
+        let waits = period.spans(span::BLOCKED).filter(|wait| is_meant(wait.kernel_stack_id));
+        Through(Intervals::by_key(waits.map(|wait| (wait.tid, wait.time_ns, wait.end_ns()))))
     }
 
     /// Whether a wait is a write that was written through.

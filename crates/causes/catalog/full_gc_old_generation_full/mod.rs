@@ -2,11 +2,11 @@
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
 use fathom_evidence::kinds::{counter, span};
-use fathom_timeline::{Origin, Stop, ThreadState, Wait};
+use fathom_timeline::{OLD_GENERATION_FULL, Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    OLD_GENERATION_FULL, collection_of, heap_occupancy_after, is_full, is_long, of_unknown_kind,
-    old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
+    collection_of, heap_occupancy_after, is_full, is_long, of_unknown_kind, old_occupancy_after_full, room_to_promote,
+    stalls_evidence, stops,
 };
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 

@@ -57,8 +57,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]))
         .with_stacks_of(&format!("spans/{}", span::SYSTEM_CALL));
     // Other threads of the JVM stand in calls as well, and longer.
-    finding.look.roles.push(comparison.sources().role(longest.tid).to_owned());
-    finding.look.search = comparison.stack_text(longest.stack_id, 1);
+    finding.drill_down.roles.push(comparison.sources().role(longest.tid).to_owned());
+    finding.drill_down.search = comparison.stack_text(longest.stack_id, 1);
     finding.claims = stalled_threads::claims(comparison, writes.iter(), ThreadState::Blocked(Wait::File));
     finding
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{span, subject};
-use fathom_timeline::{Stop, ThreadState};
+use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, collection_of, full_pauses,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, collection_of, full_pauses,
     heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind, old_occupancy_after_full,
     ordinary_share, stops, young_of_free,
 };
@@ -122,16 +122,14 @@ fn works_beside(comparison: &Comparison<'_>) -> bool {
 /// What logs of CMS and Parallel give as the cause of a collection that had no room to finish.
 const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 
-/// Full collections that come once in this many ns, or fewer than [`SEVERAL`], may be those of an hour with more to do: more room
+/// Full collections that come once in this many ns, or fewer than [`MIN_FOR_RATE`], may be those of an hour with more to do: more room
 /// would make them rarer still, and whether anybody lacks it they do not tell.
 const RARE_NS: f64 = 600e9;
-
-const SEVERAL: usize = 3;
 
 /// How sure full collections make it by how often they come, and what is said of that.
 fn how_often(full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
-    match median(gaps).filter(|_| full.len() >= SEVERAL) {
+    match median(gaps).filter(|_| full.len() >= MIN_FOR_RATE) {
         Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
         Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),

@@ -1,10 +1,13 @@
 //! On some arm64 processors each flush of the instruction cache traps, and generational ZGC flushes once per barrier.
 
+mod aarch64;
+
 use fathom_evidence::kinds::{event, subject};
 
-use crate::measure::aarch64::{self, CacheType, Midr};
+use crate::limits::ORDINARY_CPU_SHARE;
 use crate::measure::stacks;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
+use aarch64::Midr;
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",
@@ -31,9 +34,6 @@ const FLUSHES: &[&str] = &["__aarch64_sync_cache_range", "__aarch64_clear_cache"
 /// Its name on every architecture: on others it does nothing.
 const ANY_FLUSH: &str = "__clear_cache";
 
-/// Less of the application's CPU than this is what patching code costs on a processor that is well.
-const ORDINARY_CPU_SHARE: f64 = 0.02;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_arm64 = is_arm64(comparison);
     if is_arm64 == Some(false) {
@@ -53,7 +53,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if below.share.0 < ORDINARY_CPU_SHARE {
         return Finding::absent(text).with(evidence);
     }
-    let before = format::before(below.share.1, format::percent);
+    let before = format::baseline(below.share.1, format::percent);
     let (support, processor) = processor(comparison);
     let finding = Finding::new(support, text + &before + &processor).with(evidence);
     Finding { claims: below.claims, ..finding }.crowding(comparison)
@@ -68,8 +68,8 @@ fn processor(comparison: &Comparison<'_>) -> (Support, String) {
     let Some(core) = cores.iter().find(|core| core.has_erratum_1542419()).or(cores.first()) else {
         return (Support::Observed, String::new());
     };
-    let cache = fact("cpu_ctr_el0").and_then(aarch64::register).map(CacheType::of);
-    match (core.has_erratum_1542419(), cache.is_some_and(|cache| cache.needs_no_invalidation)) {
+    let needs_no_flush = fact("cpu_ctr_el0").and_then(aarch64::register).map(aarch64::needs_no_invalidation);
+    match (core.has_erratum_1542419(), needs_no_flush == Some(true)) {
         (true, false) => (Support::Observed, format!("; {core} has erratum 1542419: each flush traps")),
         (true, true) => (Support::Consistent, format!("; {core} has erratum 1542419, but needs no flush (DIC)")),
         (false, _) => (Support::Consistent, format!("; erratum 1542419 does not name {core}")),

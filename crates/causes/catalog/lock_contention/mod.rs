@@ -11,6 +11,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait, is_class_initialization, telling_frame};
 
+use crate::limits::MIN_OWNERS_WAITING_SHARE;
 use crate::measure::{cpu_shortage, recording_threshold, waits};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, owners};
 
@@ -103,9 +104,6 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.claiming(comparison, is_ours)
 }
 
-/// A holder that waits itself for less than this part of the time has the lock for something else.
-const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
-
 /// What the holders of the locks waited for themselves, if that is most of it: measured, and said.
 fn of_the_holder(comparison: &Comparison<'_>) -> Option<(Evidence, String)> {
     let (doing, ns) = owners::most_waited_for(comparison)?;
@@ -169,7 +167,7 @@ impl Lock {
 }
 
 fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
-    let before = format::before(waiting.baseline, format::number);
+    let before = format::baseline(waiting.baseline, format::number);
     let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
     let waits = match lock.by_dumps {
         (waits, looks) if waits > 0 && waits == lock.waits => waits::found_by_dumps(looks),

@@ -56,7 +56,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     ]);
     let waiting = Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting };
     if !growth::grew(threads) {
-        return Finding::absent(format!("{text}: no more than before")).with(waiting);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(waiting);
     }
     // Without a write under way the lock is held for something else: to format, or because the holder has no CPU.
     let is_written = writing >= MIN_WRITING_SHARE && cpu_shortage(comparison).by_others.is_none();
@@ -93,7 +93,7 @@ fn says(comparison: &Comparison<'_>, waits: &WaitsBelow, threads: (f64, Option<f
     format!(
         "{} threads wait for the log on average{}: {} for others that log, {} for the write itself, the longest {}{place}",
         format::number(threads.0),
-        format::before(threads.1, format::number),
+        format::baseline(threads.1, format::number),
         format::count(waits.for_others.len(), "wait"),
         format::count(waits.for_data.len(), "wait"),
         format::time(longest as f64)

@@ -76,7 +76,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let mut finding = Finding::new(support, says(comparison, &stalls, culprit.as_ref(), had_cpu))
         .with_all(evidence(comparison, &stalls));
-    finding.look.threads.extend(culprit.as_ref().map(|culprit| culprit.tid));
+    finding.drill_down.threads.extend(culprit.as_ref().map(|culprit| culprit.tid));
     finding.evidence.extend(culprit.map(|culprit| culprit.evidence(comparison)));
     let mut finding = finding.claiming(comparison, is_ours);
     if was_running {

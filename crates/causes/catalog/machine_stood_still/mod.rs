@@ -3,6 +3,7 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
+use crate::limits::MIN_COVERED_SHARE;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -48,9 +49,6 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 
 const RECORD: &str = "fathom record --pid PID --for 60s";
 
-/// The part of the slow time that must have been looked at for a stop, for there to have been none.
-const LOOKED_AT: f64 = 0.9;
-
 fn none(comparison: &Comparison<'_>) -> Finding {
     let perhaps = comparison.slow.time.intersect(&comparison.analysis.account.stood_still.perhaps);
     if !perhaps.is_empty() {
@@ -65,7 +63,7 @@ fn none(comparison: &Comparison<'_>) -> Finding {
     let (from_ns, to_ns) = comparison.observed();
     let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns) as f64;
     match comparison.slow.max(&delays) {
-        Some(longest) if seen_ns >= LOOKED_AT * comparison.slow.time.total_ns() as f64 => {
+        Some(longest) if seen_ns >= MIN_COVERED_SHARE * comparison.slow.time.total_ns() as f64 => {
             let says = format!(
                 "a thread that only sleeps was woken {} late at most, and never while nothing else happened",
                 format::time(longest)

@@ -65,13 +65,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::needs_kernel("system calls of each thread were not counted");
     }
     let Some(call) = most_grown(comparison) else {
-        return Finding::absent("no short system call is made many more times than before");
+        return Finding::absent("no short system call is made many more times than in the baseline");
     };
     let below = below(comparison, call.name);
     let text = call.says(comparison, &below);
     let evidence = call.evidence(comparison, &below);
     if requests::grew_with(comparison, call.per_second) {
-        return Finding::absent(format!("{text}: as many for each request as before")).with_all(evidence);
+        return Finding::absent(format!("{text}: as many for each request as in the baseline")).with_all(evidence);
     }
     if comparison.sources().traffic.requests().next().is_none() && code_grew(comparison) {
         return Finding::unknown(
@@ -80,7 +80,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         )
         .with_all(evidence);
     }
-    let mut finding = match comparison.says_if_unknown_before(call.per_second.1) {
+    let mut finding = match comparison.says_if_baseline_is_unknown(call.per_second.1) {
         Some(unknown) => Finding::new(Support::Weak, text + unknown),
         None => Finding::new(Support::Observed, text),
     };
@@ -128,7 +128,7 @@ impl Call<'_> {
             "{} is called {} times per second{}, which takes {} cores{}",
             self.name,
             format::number(self.per_second.0),
-            format::before(self.per_second.1, format::number),
+            format::baseline(self.per_second.1, format::number),
             format::number(self.cores.0),
             caller.map_or(String::new(), |method| format!("; mostly from {method}"))
         )

@@ -4,6 +4,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{RECLAIM, ThreadState, Wait, waits_for_memory};
 
+use crate::limits::MIN_CPU_SHARE;
 use crate::measure::faults::SWAPPING;
 use crate::measure::{growth, memory_pressure, stacks, stalled_threads};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Period, Refined, Support, format};
@@ -51,9 +52,6 @@ const OF_CONTAINER: &[&str] = &["pgscan_direct"];
 /// How often the container was at a limit: all that is counted of it where control groups are of version 1.
 const AT_LIMIT: &[&str] = &["high", "max"];
 
-/// Less of the CPU than this below the kernel's search for room is what every full page cache costs.
-const MIN_SHARE: f64 = 0.05;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let is_counted = ["allocstall_normal", "compact_stall"]
         .iter()
@@ -65,7 +63,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let often = comparison.both_looked_at(often);
     let evidence = evidence(comparison, &waits, &below, often);
-    let ran = below.share.0 >= MIN_SHARE && growth::grew(below.share);
+    let ran = below.share.0 >= MIN_CPU_SHARE && growth::grew(below.share);
     if often.0 <= 0.0 && waits.is_empty() && !ran {
         return Finding::absent("no thread had to make room in memory in the slow time").with_all(evidence);
     }
@@ -84,7 +82,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// Room was made, but neither a wait nor much of the CPU was seen in it.
 fn seen_by_number(comparison: &Comparison<'_>, text: &str, often: (f64, Option<f64>)) -> Finding {
     match stacks::sees_the_kernel(comparison) {
-        _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than before, and no long wait")),
+        _ if !growth::grew(often) => Finding::absent(format!("{text}: no more than in the baseline, and no long wait")),
         true => Finding::absent(format!("{text}; it took next to nothing of the CPU, and no long wait")),
         false => Finding::needs_kernel(&format!("{text}; what that took was not recorded")),
     }
@@ -127,7 +125,7 @@ fn says(waits: &[Span], below: &stacks::Below, often: (f64, Option<f64>)) -> Str
     let counted = match often {
         (now, _) if now <= 0.0 => String::new(),
         (now, before) => {
-            format!(", {} times or pages per second{}", format::number(now), format::before(before, format::number))
+            format!(", {} times or pages per second{}", format::number(now), format::baseline(before, format::number))
         }
     };
     let cpu = format::percent(below.share.0);

@@ -36,7 +36,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     ) {
         (true, Some(slow), Some(baseline)) if baseline > 0.0 => by_requests(comparison, slow, baseline),
         (true, ..) => Finding::unknown(
-            "no quiet time to compare the number of requests with",
+            "no baseline to compare the number of requests with",
             "fathom explain … --baseline RECORDING",
         ),
         (false, ..) => by_proportion(comparison),
@@ -47,7 +47,7 @@ fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding
     let growth = slow / baseline;
     let evidence = comparison.evidence("requests", (slow, Some(baseline)), "1/s", "spans").of(&[span::REQUEST]);
     if growth < MIN_RATE_RATIO {
-        let says = format!("{} requests per second, {} before", format::number(slow), format::number(baseline));
+        let says = format!("{} requests per second (baseline {})", format::number(slow), format::number(baseline));
         return Finding::absent(says).with(evidence);
     }
     let says = format!("{} requests per second instead of {}", format::number(slow), format::number(baseline));

@@ -4,6 +4,7 @@
 use fathom_evidence::kinds::event;
 use fathom_timeline::{Origin, ThreadState};
 
+use crate::limits::ORDINARY_CPU_SHARE;
 use crate::measure::stacks;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -30,9 +31,6 @@ const BARRIERS: &[&str] = &[
     "ShenandoahBarrierSetNMethod::nmethod_entry_barrier",
 ];
 
-/// Less of the application's CPU than this is what every cycle of every collector costs.
-const ORDINARY_CPU_SHARE: f64 = 0.02;
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !stacks::has_native_frames(comparison) {
         return Finding::needs_kernel(
@@ -48,7 +46,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         let text = format!("nmethod entry barriers take {} of the application's CPU", format::percent(below.share.0));
         return Finding::absent(text).with(evidence);
     }
-    let before = format::before(below.share.1, format::percent);
+    let before = format::baseline(below.share.1, format::percent);
     let (chain, armed_by) = armed_by(comparison);
     let text = format!(
         "nmethod entry barriers take {} of the application's CPU{before}; armed by {armed_by}",

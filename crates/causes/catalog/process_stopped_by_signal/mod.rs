@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use fathom_evidence::kinds::{recorded, span, stopped, subject};
 use fathom_timeline::{Stop, StopSpan, ThreadState};
 
+use crate::limits::MIN_COVERED_SHARE;
 use crate::{Cause, Comparison, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -55,15 +56,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .claiming(comparison, is_ours)
 }
 
-/// The part of the slow time that must have been looked at for a stop, for there to have been none.
-const LOOKED_AT: f64 = 0.9;
-
 /// Whether the recorder was one that looks for stops, and did so in the slow time: the JVM's own recorder may tell of a time before it.
 fn was_looked_at(comparison: &Comparison<'_>) -> bool {
     let (from_ns, to_ns) = comparison.observed();
     let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns) as f64;
     let looks = comparison.recording().fact(subject::RECORDING, recorded::PROCESS_STOP_LOOKS_NS);
-    let was_there = !comparison.is_slow() || seen_ns >= LOOKED_AT * comparison.slow.time.total_ns() as f64;
+    let was_there = !comparison.is_slow() || seen_ns >= MIN_COVERED_SHARE * comparison.slow.time.total_ns() as f64;
     looks.is_some() && was_there
 }
 

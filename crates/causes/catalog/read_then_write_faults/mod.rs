@@ -137,7 +137,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let dearer_ns = dearer_ns(comparison, &slow, baseline.as_ref());
     let dearer = match dearer_ns {
-        Some(ns) => format!("; as many pages cost {} per second less before", format::time(ns)),
+        Some(ns) => format!("; as many pages cost {} per second less in the baseline", format::time(ns)),
         None => String::new(),
     };
     let text = format!(

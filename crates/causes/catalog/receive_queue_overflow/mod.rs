@@ -117,9 +117,9 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
         says
     } else if extra.is_some_and(|extra| extra >= MIN_EXPLAINED_SHARE * lost) {
         finding.chain = vec!["more_traffic"];
-        format!("{} more came than in as much time before", format::number(extra.unwrap_or(0.0)))
+        format!("{} more came than in as much time of the baseline", format::number(extra.unwrap_or(0.0)))
     } else if knows_waits(comparison) {
-        "its reader was not held up, and no more came than before: it takes them too slowly".to_owned()
+        "its reader was not held up, and no more came than in the baseline: it takes them too slowly".to_owned()
     } else {
         let says = "what held the reader up (page faults, waits for a CPU) was not recorded";
         finding.missing.push(Missing::from_kernel(says));

@@ -71,7 +71,7 @@ impl Repeated<'_> {
         let [now, before, unanswered] = [self.now, self.before, self.calls.unanswered.round()].map(format::number);
         let peer = self.peer;
         match self.support() {
-            Support::Absent => format!("{peer} is called {now} times for each request, {before} times before"),
+            Support::Absent => format!("{peer} is called {now} times for each request (baseline {before})"),
             Support::Weak => format!(
                 "{peer} is called {now} times for each request instead of {before}; it answered nearly all of them: errors, or calls on purpose"
             ),
@@ -93,7 +93,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         );
     };
     let Some(most) = most_repeated(&comparison.slow, baseline) else {
-        return Finding::needs_requests("how many calls belong to a request, now and before, is not known");
+        return Finding::needs_requests("how many calls belong to a request, now and in the baseline, is not known");
     };
     let per_request = comparison.evidence("calls for each request", (most.now, Some(most.before)), "count", "spans");
     let finding = Finding::new(most.support(), most.says()).with(per_request.of(&[span::CALL]));

@@ -6,6 +6,7 @@ use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::counter;
 use fathom_timeline::ThreadState;
 
+use crate::limits::HALF_A_THREAD;
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -41,17 +42,17 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.state_evidence("threads of the application waiting for a CPU", "threads", |state| {
         state == ThreadState::Runnable
     });
-    let before = format::before(waiting.baseline, format::number);
+    let before = format::baseline(waiting.baseline, format::number);
     let mut text = format!("{} threads wait for a CPU on average{before}", format::number(waiting.value));
     if let Some((slow, baseline)) = comparison.cores_of_others() {
-        let before = baseline.map_or(String::new(), |baseline| format!(", before: {}", format::number(baseline)));
+        let before = baseline.map_or(String::new(), |baseline| format!(" (baseline {})", format::number(baseline)));
         text += &format!("; other processes use {} cores{before}", format::number(slow));
     }
     if let Some((name, part)) = who_ran_instead(comparison) {
         text += &format!("; in {} of the time of the long waits {name} ran instead", format::percent(part));
     }
     if is_as_ever(comparison, &waiting) {
-        let says = format!("{text}: no more than before, which may have been as bad");
+        let says = format!("{text}: no more than in the baseline, which may have been as bad");
         return Finding::unknown(&says, "fathom explain … --baseline RECORDING").with(waiting);
     }
     let support = match too_short_for_the_requests(comparison).or_else(|| room_on_the_cpus(comparison)) {
@@ -73,13 +74,13 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
-/// As many threads as this have no CPU all the time only if there is too little of it all the time.
-const HALF_A_THREAD: f64 = 0.5;
-
 /// Whether threads wait for CPUs a lot, and did so in the rest of the recording: that this is usual nobody knows.
 fn is_as_ever(comparison: &Comparison<'_>, waiting: &Evidence) -> bool {
     let is_no_more = waiting.baseline.is_some_and(|before| waiting.value <= before);
-    is_no_more && waiting.value >= HALF_A_THREAD && comparison.is_slow() && comparison.analysis.reference.is_none()
+    is_no_more
+        && waiting.value >= HALF_A_THREAD
+        && comparison.is_slow()
+        && comparison.analysis.baseline_recording.is_none()
 }
 
 /// The delay of requests, times the waiting for CPUs, from which on most of it is something else.
@@ -92,7 +93,7 @@ fn too_short_for_the_requests(comparison: &Comparison<'_>) -> Option<String> {
     let late_ns = comparison.requests_late_ns()?;
     (late_ns > MOST_OF_DELAY * waited_ns).then(|| {
         let (waited, late) = (format::time(waited_ns), format::time(late_ns));
-        format!("; that is {waited} more than before, and the slowest requests were late for {late}: something else delays them")
+        format!("; that is {waited} more than in the baseline, and the slowest requests were late for {late}: something else delays them")
     })
 }
 

@@ -6,12 +6,10 @@ use fathom_evidence::StackId;
 use fathom_evidence::kinds::event;
 use fathom_timeline::BUCKET_NS;
 
+use crate::limits::MIN_SAMPLES;
 use crate::measure::{growth, recording_threshold, sleeps, stacks};
 use crate::period::Period;
 use crate::{Comparison, Evidence, Finding, Support, format};
-
-/// Fewer samples tell nothing, unless there was nothing of the kind before.
-const MIN_SAMPLES: usize = 20;
 
 pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
     let slow = Asleep::of(&comparison.slow);
@@ -33,11 +31,11 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = format!(
         "{} threads sleep on average while they handle requests{}, most of it in {} (samples of the wall clock)",
         format::number(slow.threads),
-        format::before(threads.1, format::number),
+        format::baseline(threads.1, format::number),
         super::sleeper(comparison.recording(), most).unwrap_or("code without a name"),
     );
     if !growth::grew(threads) {
-        return Finding::absent(format!("{text}: no more than before")).with(asleep);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
     finding.claims = super::claims(comparison, threads);

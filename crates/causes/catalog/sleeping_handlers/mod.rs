@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Intervals, ThreadState, Wait, is_own};
+use fathom_timeline::{Intervals, ThreadState, Wait, begins_with, is_own};
 
-use crate::cause::{Claim, ThreadTime, thread_time};
-use crate::explanation::Look;
+use crate::cause::{Claim, ThreadTime};
+use crate::explanation::DrillDown;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, handling, sleeps};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, look};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, drill_down, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "sleeping_handlers",
@@ -86,10 +86,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let asleep = asleep(comparison, "threads asleep while they handle requests", threads, longest);
     let text = says(comparison, &slow, threads, " while they handle requests");
     if !growth::grew(threads) {
-        return Finding::absent(format!("{text}: no more than before")).with(asleep);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
-    finding.look = look_at(comparison, &slow);
+    finding.drill_down = drill_down(comparison, &slow);
     finding.claims = claims(comparison, threads);
     finding
         .claims
@@ -104,7 +104,7 @@ fn claims(comparison: &Comparison<'_>, (now, before): (f64, Option<f64>)) -> Vec
 
 /// What others of the program waited for while these slept: of that it is known whose sleep it was, or how much it was in all.
 fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item = &'s Span>) -> Vec<Claim> {
-    let helpers = thread_time(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
+    let helpers = Intervals::by_key(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())));
     let (now, before) = comparison.both_looked_at(|period| native::counted(period, |tid| helpers.contains_key(&tid)));
     let counted_ns = (now - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
     let mut claims: Vec<Claim> = sleeps::STATES.iter().map(|state| Claim::during(*state, helpers.clone())).collect();
@@ -140,7 +140,7 @@ fn are_sleeps<'s>(period: &'s Period<'_>) -> impl FnMut(&Span) -> bool + 's {
 
 /// Whether it is the application that sleeps, called by a server.
 fn is_handler(recording: &Recording, stack: StackId) -> bool {
-    let is_of_server = |symbol: &str| SERVERS.iter().any(|begins| symbol.starts_with(begins));
+    let is_of_server = |symbol: &str| begins_with(symbol, SERVERS);
     let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| (is_own(recording, &frame), frame));
     let Some((_, caller)) = frames.by_ref().find(|(is_own, _)| *is_own) else { return false };
     !is_of_server(recording.text(caller.symbol)) && frames.any(|(_, frame)| is_of_server(recording.text(frame.symbol)))
@@ -159,16 +159,16 @@ fn says(comparison: &Comparison<'_>, sleeps: &WaitsBelow, threads: (f64, Option<
     format!(
         "{} threads sleep on average{when}{}{sleeper}: {}, the longest {}",
         format::number(threads.0),
-        format::before(threads.1, format::number),
+        format::baseline(threads.1, format::number),
         format::count(sleeps.iter().count(), "sleep"),
         format::time(longest as f64)
     )
 }
 
 /// The sleeps: the account cannot tell them from idleness.
-fn look_at(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> Look {
+fn drill_down(comparison: &Comparison<'_>, sleeps: &WaitsBelow) -> DrillDown {
     let what = longest_sleeper(comparison, sleeps).map_or("asleep".to_owned(), |method| format!("asleep in {method}"));
-    Look { event: format!("spans/{}", span::SLEEP), ..look::at_spans(comparison, sleeps.iter(), &what) }
+    DrillDown { event: format!("spans/{}", span::SLEEP), ..drill_down::at_spans(comparison, sleeps.iter(), &what) }
 }
 
 /// The method of the application that slept longest in all.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::is_own;
+use fathom_timeline::{begins_with, is_own};
 
 use crate::measure::syscalls::ByThread;
 use crate::period::Period;
@@ -56,7 +56,7 @@ pub(super) fn counted(period: &Period<'_>, is_one: impl Fn(i64) -> bool) -> f64 
 fn stands_in_one(recording: &Recording, stack: StackId) -> bool {
     let is_sleep = |symbol: &str| {
         let plain = symbol.trim_start_matches("__GI_").trim_start_matches('_');
-        SLEEPING.iter().any(|name| plain.starts_with(name))
+        begins_with(plain, SLEEPING)
     };
     let mut inner = recording.stacks.leaf_to_root(stack).take(INNERMOST);
     inner.any(|frame| is_sleep(recording.text(frame.symbol)))

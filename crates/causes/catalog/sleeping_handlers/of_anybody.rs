@@ -46,7 +46,7 @@ pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let text = format!("{text}; they ran before and hardly slept, and requests are late by no more than that");
     let asleep = super::asleep(comparison, "threads asleep that ran before", threads, longest);
     let mut finding = Finding::new(Support::Consistent, text).with(asleep);
-    finding.look = super::look_at(comparison, &slow);
+    finding.drill_down = super::drill_down(comparison, &slow);
     finding.claims = super::claims(comparison, threads);
     Some(finding)
 }

@@ -4,7 +4,7 @@ use fathom_evidence::detail::{Blocked, Wait, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::is_own;
+use fathom_timeline::{begins_with, is_own};
 
 use crate::period::Period;
 
@@ -38,7 +38,7 @@ fn ran_out(period: &Period<'_>, wait: &Span) -> bool {
 }
 
 fn is_called_by_the_application(recording: &Recording, stack: StackId) -> bool {
-    let is_park = |symbol: &str| PARKS.iter().any(|begins| symbol.starts_with(begins));
+    let is_park = |symbol: &str| begins_with(symbol, PARKS);
     let mut frames = recording.stacks.leaf_to_root(stack).skip_while(|frame| !is_park(recording.text(frame.symbol)));
     let caller = frames.find(|frame| !is_park(recording.text(frame.symbol)));
     caller.is_some_and(|caller| is_own(recording, &caller))

@@ -54,7 +54,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = format!(
         "the clock is read by {} calls of the kernel per second{}{named}, which take {} cores",
         format::number(calls.0),
-        format::before(calls.1, format::number),
+        format::baseline(calls.1, format::number),
         format::number(cores.0)
     );
     let evidence = [
@@ -65,10 +65,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("hardly any call of the kernel reads a clock{named}")).with_all(evidence);
     }
     if !growth::grew(calls) {
-        return Finding::absent(format!("{text}: no more than before")).with_all(evidence);
+        return Finding::absent(format!("{text}: no more than in the baseline")).with_all(evidence);
     }
     let grown_ns = (cores.0 - cores.1.unwrap_or(0.0)).max(0.0) * comparison.excess().slow_ns;
-    let mut finding = match comparison.says_if_unknown_before(calls.1) {
+    let mut finding = match comparison.says_if_baseline_is_unknown(calls.1) {
         Some(unknown) => Finding::new(Support::Weak, text + unknown),
         None => Finding::new(Support::Observed, text),
     };
@@ -87,7 +87,7 @@ fn sampled(comparison: &Comparison<'_>) -> Option<Finding> {
     let text = format!(
         "{} of the application's CPU is in calls of the kernel that read a clock{}; how many there are was not counted",
         format::percent(share),
-        format::before(before, format::percent)
+        format::baseline(before, format::percent)
     );
     let seen = comparison.evidence("CPU in calls that read a clock", (share, before), "ratio", "samples");
     let stack = comparison.stack_text(in_kernel.stack, 12);

@@ -8,6 +8,7 @@ use fathom_timeline::{BUCKET_NS, ThreadState, Wait};
 
 use self::peers::{Peer, Peers, Reads};
 use crate::cause::Claim;
+use crate::limits::MINOR_SHARE;
 use crate::measure::calls::SLOWER;
 use crate::measure::{cpu_shortage, event_loops, recording_threshold, unsent};
 use crate::{Cause, Comparison, Family, Finding, Need, Support, format, latency};
@@ -62,9 +63,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         Some(_) => Support::Observed,
         None => Support::Consistent,
     };
-    let usual = before
-        .filter(|before| *before > 0.0)
-        .map_or(String::new(), |before| format!(" instead of {}", format::time(before)));
+    let usual = format::instead_of(before.filter(|before| *before > 0.0));
     let says = format!(
         "{} threads wait for other services on average; {}, mean {}{usual}, longest {}",
         format::number(waiting.value),
@@ -101,14 +100,13 @@ fn unseen_by_java(comparison: &Comparison<'_>) -> Option<Finding> {
 /// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has
 /// measured then that no service is slow.
 fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
-    const MATERIAL_SHARE: f64 = 0.1;
     let state = ThreadState::Blocked(Wait::Unnamed);
     let slow_ns = comparison.slow.time.total_ns() as f64;
     let waited_ns = match comparison.is_slow() {
         true => comparison.excess().of(state)?.excess_ns(),
         false => comparison.analysis.account.states.get(&state)?.iter().sum(),
     };
-    (waited_ns >= MATERIAL_SHARE * comparison.excess().lost_ns().max(slow_ns)).then(|| {
+    (waited_ns >= MINOR_SHARE * comparison.excess().lost_ns().max(slow_ns)).then(|| {
         let threads = format::number(waited_ns / slow_ns.max(1.0));
         let says = format!("{threads} threads wait for what cannot be named: it may be a service");
         Finding::needs_kernel(&says)

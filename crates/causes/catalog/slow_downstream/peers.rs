@@ -7,6 +7,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait};
 
+use crate::limits::MINOR_SHARE;
 use crate::measure::calls::SLOWER;
 use crate::period::Period;
 use crate::{Comparison, format};
@@ -75,10 +76,9 @@ impl Peers {
     /// By how much longer than before all reads from `peer` took, in ns; 0 where it is not slower, or where that is next to nothing of
     /// the waiting for services that is new.
     fn added_ns(&self, peer: &Peer, reads: &Reads, grown_ns: f64) -> f64 {
-        const MATERIAL_SHARE: f64 = 0.1;
         let before_ns = self.mean_before_ns(peer).unwrap_or(0.0);
         let added_ns = (reads.mean_ns() - before_ns) * reads.count as f64;
-        if reads.mean_ns() >= SLOWER * before_ns && added_ns >= MATERIAL_SHARE * grown_ns { added_ns } else { 0.0 }
+        if reads.mean_ns() >= SLOWER * before_ns && added_ns >= MINOR_SHARE * grown_ns { added_ns } else { 0.0 }
     }
 }
 

@@ -29,7 +29,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if per_second.0 <= 0.0 {
         return Finding::absent("the hypervisor reports no stolen time; not every one does").with(evidence);
     }
-    let before = format::before(per_second.1, format::time);
+    let before = format::baseline(per_second.1, format::time);
     let says = format!("the hypervisor took {} of CPU time per second{before}", format::time(per_second.0));
     // That the CPU was taken is certain; how much of it the application would have used is a share.
     Finding::new(Support::Consistent, says).with(evidence).claiming(comparison, |state| state == ThreadState::Stolen)

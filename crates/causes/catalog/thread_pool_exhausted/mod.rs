@@ -10,7 +10,8 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
 use self::line::{Line, Waiters};
-use crate::cause::{Claim, thread_time};
+use crate::cause::Claim;
+use crate::limits::MIN_SAMPLES;
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -63,7 +64,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for results of other threads");
     };
     if is_as_before(comparison) {
-        return Finding::absent("no more threads than before wait for results of other threads").with(waiting);
+        return Finding::absent("no more threads than in the baseline wait for results of other threads").with(waiting);
     }
     let pools = pools(comparison);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - WORKERS_BUSY && pool.seen >= MIN_SEEN_AT_WORK;
@@ -147,7 +148,7 @@ fn more_of_the_same(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Vec
         })
     };
     let more = now.into_iter().filter(|(state, waits)| !is_nobodys_work(*state) && is_more(state, waits));
-    more.map(|(state, waits)| Claim::during(state, thread_time(waits))).collect()
+    more.map(|(state, waits)| Claim::during(state, Intervals::by_key(waits))).collect()
 }
 
 /// What the workers waited for themselves, where that is most of their time: it comes first.
@@ -250,7 +251,6 @@ impl Pool {
 /// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
 /// the wall clock have it; none where these are too few.
 fn by_wall(period: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
-    const MIN_SAMPLES: usize = 20;
     let recording = period.sources.recording;
     let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
     let samples: Vec<Sample> = period.samples(event::WALL).filter(is_one).collect();

@@ -29,7 +29,7 @@ pub(crate) static CAUSE: Cause = Cause {
 const STATE: ThreadState = ThreadState::Stopped(Stop::Operation);
 
 /// A stop that a request notices, in ns.
-const NOTICED_NS: i64 = 10_000_000;
+const FELT_STOP_NS: i64 = 10_000_000;
 
 /// Shorter ones are noticed when they take this part of the time together.
 const NOTICED_SHARE: f64 = 0.01;
@@ -79,7 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown(&says, "-XX:+PrintSafepointStatistics -XX:PrintSafepointStatisticsCount=1 (JDK 8)");
     }
     let share = stops.total_ns() / comparison.slow.time.total_ns().max(1) as f64;
-    if stops.longest_ns() < NOTICED_NS && share < NOTICED_SHARE {
+    if stops.longest_ns() < FELT_STOP_NS && share < NOTICED_SHARE {
         return Finding::absent(match stops.longest_ns() {
             0 => "nothing but collections stopped the application".to_owned(),
             longest => {
@@ -88,10 +88,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         });
     }
     if comparison.excess_threads(|state| state == STATE) <= 0.0 {
-        return Finding::absent(format!("{}, as before", stops.says()));
+        return Finding::absent(format!("{}, as in the baseline", stops.says()));
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
-    let are_few = stops.longest_ns() < NOTICED_NS && !are_noticed(comparison, stops.all().map(StopSpan::duration_ns));
+    let are_few = stops.longest_ns() < FELT_STOP_NS && !are_noticed(comparison, stops.all().map(StopSpan::duration_ns));
     let support = if are_few || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))
@@ -135,7 +135,7 @@ impl<'a> Stops<'a> {
     /// Whether most of them are known by their length alone, and are long.
     fn are_bare(&self, comparison: &Comparison<'_>) -> bool {
         let bare = sum_ns(bare(comparison).iter());
-        2.0 * bare > self.total_ns() && self.longest_ns() >= NOTICED_NS
+        2.0 * bare > self.total_ns() && self.longest_ns() >= FELT_STOP_NS
     }
 
     fn longest_ns(&self) -> i64 {

@@ -86,14 +86,14 @@ pub(crate) fn victims<'a>(
 
 /// Claims for some time of each of some waits.
 pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64, Intervals)>) -> Vec<Claim> {
-    let mut times: BTreeMap<Wait, BTreeMap<i64, Vec<(i64, i64)>>> = BTreeMap::new();
-    for (wait, tid, time) in waits.filter(|(.., time)| !time.is_empty()) {
-        times.entry(wait).or_default().entry(tid).or_default().extend(time.iter());
-    }
-    let union = |times: BTreeMap<i64, Vec<(i64, i64)>>| {
-        times.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect::<ThreadTime>()
+    let stretches = |(wait, tid, time): (Wait, i64, Intervals)| {
+        time.iter().map(|(from_ns, to_ns)| ((wait, tid), from_ns, to_ns)).collect::<Vec<_>>()
     };
-    times.into_iter().map(|(wait, times)| Claim::during(ThreadState::Blocked(wait), union(times))).collect()
+    let mut times: BTreeMap<Wait, ThreadTime> = BTreeMap::new();
+    for ((wait, tid), time) in Intervals::by_key(waits.flat_map(stretches)) {
+        times.entry(wait).or_default().insert(tid, time);
+    }
+    times.into_iter().map(|(wait, time)| Claim::during(ThreadState::Blocked(wait), time)).collect()
 }
 
 /// The application's waiting for files and pages in the slow time while some request was at the place. What threads waited
@@ -115,7 +115,7 @@ fn is_victim(comparison: &Comparison<'_>, wait: &Span) -> bool {
 /// When requests of each thread were under way, and when any write was.
 #[derive(Debug)]
 pub(crate) struct RequestIntervals {
-    own: HashMap<i64, Intervals>,
+    own: ThreadTime,
     writes: Intervals,
 }
 
@@ -127,19 +127,17 @@ impl RequestIntervals {
 
     /// At one place only.
     fn at(sources: &Sources<'_>, place: Option<Place>) -> RequestIntervals {
-        let mut own: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-        let mut writes = Vec::new();
+        let (mut own, mut writes) = (Vec::new(), Vec::new());
         for request in sources.spans(span::BLOCK_REQUEST) {
             let detail: BlockRequest = from_text(sources.recording.text(request.detail));
             let whole = (request.time_ns, request.end_ns());
             let time = place.map_or(whole, |place| stage(&request, &detail, place));
-            own.entry(request.tid).or_default().push(time);
+            own.push((request.tid, time.0, time.1));
             if detail.operation.is_some_and(|operation| !operation.starts_with("read")) {
                 writes.push(time);
             }
         }
-        let own = own.into_iter().map(|(tid, times)| (tid, Intervals::union(times))).collect();
-        RequestIntervals { own, writes: Intervals::union(writes) }
+        RequestIntervals { own: Intervals::by_key(own), writes: Intervals::union(writes) }
     }
 
     /// The part of a wait in which some request of the waiting thread, or, when it had none of its own or forced a file to
@@ -255,6 +253,6 @@ fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Mean, Opt
 
 /// `4,096 requests to vda, 41 ms each instead of 2 ms`.
 fn says(name: &str, mean: Mean, baseline: Option<Mean>) -> String {
-    let before = baseline.map_or(String::new(), |baseline| format!(" instead of {}", format::time(baseline.ns())));
+    let before = format::instead_of(baseline.map(Mean::ns));
     format!("{} to {name}, {} each{before}", format::count(mean.count, "request"), format::time(mean.ns()))
 }

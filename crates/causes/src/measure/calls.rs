@@ -84,12 +84,13 @@ impl Slowest<'_> {
                 format::no_longer(self.calls.mean_ns(), usual_ns)
             );
         }
-        let before = self.usual_ns.map_or(String::new(), |ns| format!(" instead of {}", format::time(ns)));
+        let before = format::instead_of(self.usual_ns);
         let count = format::count(self.calls.count.round() as usize, "call");
         let longest = format::time(self.calls.longest_ns as f64);
         if self.calls.unanswered >= MOSTLY_UNANSWERED * self.calls.count {
             let unanswered = format::number(self.calls.unanswered.round());
-            let before = self.usual_ns.map_or(String::new(), |ns| format!("; before it took {}", format::time(ns)));
+            let before =
+                self.usual_ns.map_or(String::new(), |ns| format!("; in the baseline it took {}", format::time(ns)));
             return format!(
                 "{peer} has not answered {unanswered} of {count}, the longest in {longest}, measured at the sockets{before}"
             );

@@ -79,7 +79,7 @@ impl CodeCache {
             most_compiled: most_compiled(comparison),
             failures: failures(comparison),
             compilations_after_full_per_second: compilations_after_full(comparison, &compiled),
-            is_sampled: is_sampled(comparison),
+            is_sampled: comparison.sources().running_event().is_some(),
             interpreted: interpreted(comparison),
         }
     }
@@ -105,10 +105,6 @@ impl CodeCache {
     pub fn is_known(&self) -> bool {
         self.turnover.is_some() || self.fullest.is_some() || self.collections > 0 || self.failures > 0
     }
-}
-
-fn is_sampled(comparison: &Comparison<'_>) -> bool {
-    [event::CPU, event::EXECUTION].iter().any(|event| comparison.sources().samples(event).next().is_some())
 }
 
 /// Too small a cache is a state, not an event: its signs count from the beginning of the

@@ -3,11 +3,11 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait};
+use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait, used_share};
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
-use crate::explanation::Evidence;
+use crate::explanation::{Evidence, Missing};
 use crate::measure::median;
 use crate::period::Period;
 
@@ -28,18 +28,18 @@ pub fn is_full(collection: Collection) -> bool {
 }
 
 /// A stop that users of any service notice by itself, in ns: shorter ones matter by how often they come.
-const NOTICED_NS: i64 = 500_000_000;
+const LONG_STOP_NS: i64 = 500_000_000;
 
 /// Whether one of some stops (beginning and length) says enough alone.
 pub fn is_long(stops: &[(i64, i64)]) -> bool {
-    stops.iter().any(|(_, length_ns)| *length_ns >= NOTICED_NS)
+    stops.iter().any(|(_, length_ns)| *length_ns >= LONG_STOP_NS)
 }
 
 /// Whether stops of the slow time of some lengths are noticed: together they are as long as one that is noticed by itself, or requests
 /// tell.
 pub fn are_noticed(comparison: &Comparison<'_>, lengths_ns: impl Iterator<Item = i64>) -> bool {
     let were_felt = comparison.is_slow() && comparison.analysis.account.exact_requests().is_some();
-    were_felt || lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
+    were_felt || lengths_ns.fold(0, i64::saturating_add) >= LONG_STOP_NS
 }
 
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
@@ -49,7 +49,7 @@ pub fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
     let unexplained = comparison.slow.pauses().filter(|(pause, detail)| {
         let is_own = full
             .iter()
-            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SLACK_NS).unsigned_abs());
+            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SAME_PAUSE_NS).unsigned_abs());
         detail.scope.as_deref() == Some("full") && detail.cause.is_none() && is_own
     });
     unexplained.fold((0, 0.0), |(count, ns), (pause, _)| (count + 1, ns + pause.duration_ns as f64))
@@ -64,7 +64,7 @@ pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
     let unknown_ns = stopped_ns(|c| c.origin == Origin::Allocation && c.scope == Scope::Unknown);
     let is_most = unknown_ns > stopped_ns(|collection| is_full(collection) || is_ordinary(collection));
     let says = "collections stopped the application, but whether they were young or full ones was not recorded";
-    is_most.then(|| Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags"))
+    is_most.then(|| Finding::unknown(says, Missing::GC_LOG))
 }
 
 /// The collection that a kind of time belongs to, whether the collector worked or waited in it. For
@@ -78,9 +78,8 @@ pub fn collection_of(state: ThreadState) -> Option<Collection> {
     }
 }
 
-/// Occupancy after a full collection from which the old generation has no room to work with: nothing is freed to speak of, and the next
-/// full collection comes at once. Below it the heap is too small for what is allocated, not for what lives.
-pub const OLD_GENERATION_FULL: f64 = 0.85;
+/// Fewer pauses, or threads that waited for memory, than this are no rate.
+pub const MIN_FOR_RATE: usize = 3;
 
 /// Growth of the allocation rate, and of the number of collections, that the collector feels. Less is within what load does by
 /// itself.
@@ -252,8 +251,8 @@ fn sampled(period: &Period<'_>) -> Option<f64> {
 pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
     let mut shares: Vec<f64> = full_pauses(comparison)
         .filter_map(|detail| {
-            let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
-            old.or_else(|| share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
+            let old = used_share(detail.old_after_bytes, detail.old_capacity_bytes);
+            old.or_else(|| used_share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
         })
         .collect();
     if shares.is_empty() {
@@ -272,8 +271,8 @@ pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = G
     };
     let pauses = comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
         let is_near = |(from, length): &(i64, i64)| {
-            let to_ns = from.saturating_add(*length).saturating_add(SLACK_NS);
-            (from.saturating_sub(SLACK_NS)..=to_ns).contains(&pause.time_ns)
+            let to_ns = from.saturating_add(*length).saturating_add(SAME_PAUSE_NS);
+            (from.saturating_sub(SAME_PAUSE_NS)..=to_ns).contains(&pause.time_ns)
         };
         full.iter().any(is_near)
     });
@@ -301,12 +300,7 @@ pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
 }
 
 /// Logs and events place the same pause within this of each other, in ns.
-const SLACK_NS: i64 = 5_000_000;
-
-fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
-    let whole = whole.filter(|bytes| *bytes > 0)?;
-    Some(part? as f64 / whole as f64)
-}
+const SAME_PAUSE_NS: i64 = 5_000_000;
 
 /// The heap may still grow: its limit counts, where it is known.
 fn largest_heap(comparison: &Comparison<'_>, detail: &Gc) -> Option<u64> {
@@ -336,7 +330,7 @@ fn heap_shares(comparison: &Comparison<'_>) -> Vec<f64> {
     let cycles = Cycles::of(&comparison.slow);
     let told = comparison.slow.pauses().filter_map(|(pause, detail)| {
         let after = if is_mark(&detail) { cycles.left_after(pause.time_ns) } else { detail.heap_after_bytes };
-        share(after, largest_heap(comparison, &detail))
+        used_share(after, largest_heap(comparison, &detail))
     });
     let told: Vec<f64> = told.collect();
     if told.is_empty() { counted_heap_occupancy(comparison) } else { told }

@@ -1,11 +1,12 @@
 //! Waits that no thread waits out: an event loop goes on with other requests until the answer is there.
 
 use fathom_evidence::{FrameId, Recording};
-use fathom_timeline::ThreadState;
+use fathom_timeline::{ThreadState, begins_with};
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
 use crate::format;
+use crate::limits::MINOR_SHARE;
 
 /// Beginnings of the frames of libraries that read sockets on event loops.
 const LOOPS: &[&str] = &[
@@ -21,10 +22,9 @@ const LOOPS: &[&str] = &[
 /// The answer where no wait of a kind was seen, requests were late while nobody knows what for, and event loops ran: what was waited for
 /// may be `what`, in a way of which the JVM writes nothing down. A thread that waits itself would have been seen.
 pub fn unseen(comparison: &Comparison<'_>, what: &str) -> Option<Finding> {
-    const MATERIAL_SHARE: f64 = 0.1;
     let lost_ns = comparison.excess().lost_ns();
     let unknown_ns = comparison.excess().of(ThreadState::Unknown)?.lost_ns();
-    (unknown_ns > 0.0 && unknown_ns >= MATERIAL_SHARE * lost_ns && has_loops(comparison.recording())).then(|| {
+    (unknown_ns > 0.0 && unknown_ns >= MINOR_SHARE * lost_ns && has_loops(comparison.recording())).then(|| {
         let part = format::percent(unknown_ns / lost_ns);
         Finding::needs_kernel(&format!(
             "no thread is seen to wait for {part} of the lost time, and event loops wait for {what} without one"
@@ -34,5 +34,5 @@ pub fn unseen(comparison: &Comparison<'_>, what: &str) -> Option<Finding> {
 
 fn has_loops(recording: &Recording) -> bool {
     let symbols = (0..recording.stacks.frame_count()).map(|id| recording.stacks.frame(FrameId(id as u32)).symbol);
-    symbols.map(|symbol| recording.text(symbol)).any(|symbol| LOOPS.iter().any(|begins| symbol.starts_with(begins)))
+    symbols.map(|symbol| recording.text(symbol)).any(|symbol| begins_with(symbol, LOOPS))
 }

@@ -293,12 +293,9 @@ impl Found {
     /// Waits in page faults of which only the waiting is recorded (a signal interrupts a fault, and the page is touched again later). Where nearly
     /// all that were seen are of this kind, and they are most of the waiting, the others are taken to be as well.
     fn others_alike(&self, comparison: &Comparison<'_>) -> Option<ThreadTime> {
-        let mut seen: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-        let mut seen_ns = 0.0;
-        for span in comparison.slow.spans(span::PAGE_FAULT) {
-            seen_ns += span.duration_ns.max(0) as f64;
-            seen.entry(span.tid).or_default().push((span.time_ns, span.end_ns()));
-        }
+        let all: Vec<Span> = comparison.slow.spans(span::PAGE_FAULT).collect();
+        let seen_ns: f64 = all.iter().map(|span| span.duration_ns.max(0) as f64).sum();
+        let seen = Intervals::by_key(all.iter().map(|span| (span.tid, span.time_ns, span.end_ns())));
         let own_ns = total_ns(&self.faults);
         if own_ns < NEARLY_ALL * seen_ns {
             return None;
@@ -306,7 +303,7 @@ impl Found {
         let of_thread = |(tid, segments): (i64, &[Segment])| {
             let waits = segments.iter().filter(|segment| segment.state == WAITING);
             let waits = Intervals::union(waits.map(|segment| (segment.from_ns, segment.to_ns)).collect());
-            let others = waits.subtract(&Intervals::union(seen.get(&tid).cloned().unwrap_or_default()));
+            let others = seen.get(&tid).map_or(waits.clone(), |seen| waits.subtract(seen));
             (tid, others.intersect(&comparison.slow.time))
         };
         let all = comparison.analysis.account.partition.recorded().map(of_thread);

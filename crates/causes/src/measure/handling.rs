@@ -1,13 +1,13 @@
 //! When which thread handled requests.
 
-use fathom_timeline::{Request, Segment, ThreadState, Wait};
+use fathom_timeline::{Intervals, Request, Segment, ThreadState, Wait};
 
-use crate::cause::{ThreadTime, thread_time};
+use crate::cause::ThreadTime;
 use crate::comparison::Comparison;
 
 /// For who answers, who reads and who works on them: from their first read to their answer.
 pub fn times<'r>(requests: impl Iterator<Item = &'r Request>) -> ThreadTime {
-    thread_time(requests.flat_map(|request| {
+    Intervals::by_key(requests.flat_map(|request| {
         let read_ns = request.from_ns.saturating_add(request.unread_ns);
         let worker = request.worked_on.map(|(tid, _)| tid);
         let threads = request.threads.into_iter().chain(worker).filter(|tid| *tid != 0);
@@ -28,5 +28,5 @@ pub fn of_helpers(comparison: &Comparison<'_>, handling: &ThreadTime) -> ThreadT
         let hops = chains.flat_map(|chain| chain.hops);
         helpers.extend(hops.map(|helper| (helper.tid, helper.segment.from_ns, helper.segment.to_ns)));
     }
-    thread_time(helpers)
+    Intervals::by_key(helpers)
 }

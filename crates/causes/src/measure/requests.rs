@@ -1,5 +1,7 @@
 //! How many requests there were.
 
+use fathom_timeline::requests_count;
+
 use crate::comparison::Comparison;
 use crate::period::Period;
 
@@ -15,12 +17,8 @@ pub fn per_second(period: &Period<'_>) -> Option<f64> {
     // The last one stands for as much time as the others.
     let gap_ns = (last.saturating_sub(first) as f64 / gaps as f64).round() as i64;
     let counted_s = period.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
-    (counted_s > 0.0).then(|| within(period) / counted_s)
-}
-
-fn within(period: &Period<'_>) -> f64 {
     let within = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
-    0.0 + within.map(|request| request.weight).sum::<f64>()
+    (counted_s > 0.0).then(|| requests_count(within) / counted_s)
 }
 
 /// Whether a rate grew because there were more requests, as far as these were counted.

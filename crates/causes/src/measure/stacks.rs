@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::kinds::{event, frame, span};
 use fathom_evidence::{Recording, StackId};
+pub use fathom_timeline::is_below;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::cause::Claim;
@@ -36,8 +37,7 @@ pub fn has_frame_of(recording: &Recording, stack: StackId, layers: &[&str]) -> b
 
 /// The event that tells what ran: samples of the CPU, or those that JFR makes of a few threads.
 pub fn running_event(comparison: &Comparison<'_>) -> &'static str {
-    let has_cpu = comparison.sources().samples(event::CPU).next().is_some();
-    if has_cpu { event::CPU } else { event::EXECUTION }
+    comparison.sources().running_event().unwrap_or(event::EXECUTION)
 }
 
 /// Which part of the application's CPU is below a function.
@@ -63,8 +63,8 @@ pub fn below_by(comparison: &Comparison<'_>, select: impl Fn(&Recording, StackId
     let claims = slow.by_layer.keys().filter_map(|layer| {
         let excess = comparison.excess().of(ThreadState::Running(*layer))?;
         let part = |seen: &Seen| seen.by_layer.get(layer).map_or(0.0, |(below, all)| below / all.max(1.0));
-        let quiet_part = baseline.as_ref().map_or(0.0, part);
-        let at_most_ns = part(&slow) * excess.slow_ns - quiet_part * excess.baseline_ns;
+        let baseline_part = baseline.as_ref().map_or(0.0, part);
+        let at_most_ns = part(&slow) * excess.slow_ns - baseline_part * excess.baseline_ns;
         (at_most_ns > 0.0).then(|| Claim::part(ThreadState::Running(*layer), at_most_ns))
     });
     Below {
@@ -114,12 +114,6 @@ impl Seen {
 pub fn most_seen<'w>(weights: impl IntoIterator<Item = (&'w StackId, &'w f64)>) -> StackId {
     let most = weights.into_iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
     most.map_or(StackId(0), |(stack, _)| *stack)
-}
-
-/// Whether a stack has a function whose name begins with one of `names`.
-pub fn is_below(recording: &Recording, stack: StackId, names: &[&str]) -> bool {
-    let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    frames.any(|symbol| names.iter().any(|name| symbol.starts_with(name)))
 }
 
 /// The same as a question about many stacks, each of which is looked at once.

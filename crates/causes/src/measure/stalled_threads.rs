@@ -1,8 +1,6 @@
 //! Which lost time stretches of single threads account for: their own waiting, and the stops that had
 //! to wait for them.
 
-use std::collections::BTreeMap;
-
 use fathom_evidence::kinds::{role, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState, Wait};
@@ -19,26 +17,20 @@ pub fn claims<'s>(
     waiting: ThreadState,
 ) -> Vec<Claim> {
     let stops = &comparison.analysis.account.stops;
-    let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    let mut held: BTreeMap<ThreadState, Vec<(i64, i64)>> = BTreeMap::new();
+    let (mut own, mut held) = (Vec::new(), Vec::new());
     for span in spans {
         let (from, to) = (span.time_ns, span.end_ns());
-        own.entry(span.tid).or_default().push((from, to));
+        own.push((span.tid, from, to));
         let first = stops.partition_point(|stop| stop.to_ns <= from);
         for stop in stops[first..].iter().take_while(|stop| stop.from_ns < to) {
             if holds_up(comparison, span.tid, stop) {
-                held.entry(ThreadState::Stopped(stop.stop))
-                    .or_default()
-                    .push((stop.from_ns.max(from), stop.to_ns.min(to)));
+                held.push((ThreadState::Stopped(stop.stop), stop.from_ns.max(from), stop.to_ns.min(to)));
             }
         }
     }
-    let of_process = |times| ThreadTime::from([(0, Intervals::union(times))]);
-    let mut claims: Vec<Claim> =
-        held.into_iter().map(|(state, times)| Claim::during(state, of_process(times))).collect();
-    let own = own.into_iter().map(|(tid, times)| (tid, Intervals::union(times)));
-    claims.push(Claim::during(waiting, own.collect()));
-    claims
+    let held = Intervals::by_key(held).into_iter();
+    let of_process = held.map(|(state, time)| Claim::during(state, ThreadTime::from([(0, time)])));
+    of_process.chain([Claim::during(waiting, Intervals::by_key(own))]).collect()
 }
 
 /// Whether a stop lasts longer because a thread cannot go on: the VM thread and the collector's do the

@@ -50,9 +50,7 @@ pub fn both<'c, T>(comparison: &'c Comparison<'_>, measure: impl Fn(&Period<'c>)
 
 /// A period as far as somebody counted calls.
 fn counted<'c>(period: &Period<'c>) -> Period<'c> {
-    let traced = traced_ns(period.sources);
-    let time = traced.map_or_else(|| period.time.clone(), |(from_ns, to_ns)| period.time.clip(from_ns, to_ns));
-    Period { sources: period.sources, time, except: period.except.clone() }
+    period.clip(traced_ns(period.sources).unwrap_or((i64::MIN, i64::MAX)))
 }
 
 /// A counter of calls by thread, over the calls of some names.
@@ -88,7 +86,7 @@ impl ByThread {
 
     fn total(&self, tid: i64) -> f64 {
         let series = self.0.get(&tid).map_or(&[][..], Vec::as_slice);
-        series.iter().flat_map(Series::rises).map(|(_, _, rise)| rise).sum()
+        series.iter().map(Series::total_rise).sum()
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::StrId;
 use fathom_evidence::kinds::{recorded, span, subject};
-use fathom_timeline::{Hold, ThreadState, Unsent, Wait};
+use fathom_timeline::{Hold, Intervals, ThreadState, Unsent, Wait};
 
-use crate::cause::{ThreadTime, thread_time};
+use crate::cause::ThreadTime;
 use crate::comparison::Comparison;
 use crate::measure::waits;
 use crate::period::Period;
@@ -168,7 +168,7 @@ impl Finding {
 
 /// When questions of each thread had been asked and had not left: the end of one is given away soon after its beginning.
 fn when_asked(comparison: &Comparison<'_>, hold: Hold) -> ThreadTime {
-    thread_time(comparison.sources().traffic.calls().iter().filter_map(|call| {
+    Intervals::by_key(comparison.sources().traffic.calls().iter().filter_map(|call| {
         let Unsent { ns, .. } = call.unsent.filter(|unsent| unsent.hold == hold)?;
         Some((call.tid, call.from_ns, call.from_ns.saturating_add(ns)))
     }))

@@ -106,7 +106,7 @@ pub fn finding(
     // Where the kernel saw a wait without its stack, those of which there is one tell where they are.
     let (frame, waits) = by_frame.max_by_key(|(frame, waits)| (!frame.is_empty(), waits.total_ns))?;
     let waiting = comparison.state_evidence(&format!("threads waiting for {many}"), "threads", is_ours);
-    let before = format::before(waiting.baseline, format::number);
+    let before = format::baseline(waiting.baseline, format::number);
     let place = if frame.is_empty() { String::new() } else { format!("most in {frame}: ") };
     let text = format!(
         "{} threads wait for {many} on average{before}; {place}{}{more}",
@@ -114,7 +114,7 @@ pub fn finding(
         waits.says("")
     );
     if !growth::grew((waiting.value, waiting.baseline)) {
-        return Some(Finding::absent(format!("{text}: no more than before")).with(waiting));
+        return Some(Finding::absent(format!("{text}: no more than in the baseline")).with(waiting));
     }
     let says = format!("longest wait for {one}");
     let longest = comparison.evidence(&says, (waits.longest_ns as f64, None), "ns", "spans");

@@ -7,7 +7,7 @@ use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
-use crate::cause::{Claim, thread_time};
+use crate::cause::Claim;
 use crate::comparison::Comparison;
 use crate::measure::stacks;
 use crate::period::Period;
@@ -149,7 +149,7 @@ impl WaitsBelow {
 
     /// The time of the threads that waited.
     pub fn claims(&self) -> Vec<Claim> {
-        let time = thread_time(self.iter().map(|wait| (wait.tid, wait.time_ns, wait.end_ns())));
+        let time = Intervals::by_key(self.iter().map(|wait| (wait.tid, wait.time_ns, wait.end_ns())));
         Wait::ALL
             .iter()
             .filter(|wait| wait.row().is_below_other_code)

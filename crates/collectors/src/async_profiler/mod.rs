@@ -93,7 +93,7 @@ impl Collector for AsyncProfiler {
 }
 
 fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-    order.manners.agent_of(target, &order.glance)?;
+    order.policy.agent_of(target, &order.glance)?;
     let library = bundled()?;
     let loaded = loaded(target)?;
     let mut first = Recording::default();
@@ -107,7 +107,7 @@ fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
             folder.inner_path(LIBRARY_FILE)
         }
     };
-    let lacks_jfr = order.manners.jfr_of(target, &order.glance).is_err();
+    let lacks_jfr = order.policy.jfr_of(target, &order.glance).is_err();
     let locks = if lacks_jfr { LOCKS } else { "" };
     let profiler = Profiler { attach, library, locks, samples: folder.inner_path(SAMPLES_FILE) };
     let guard = Guard::start(order, target, &profiler.library, &folder);

@@ -18,7 +18,7 @@ use std::os::unix::net::UnixStream;
 
 use super::{AttachError, is_younger, socket};
 use crate::Target;
-use crate::foreign::{belongs_to, create_file, look, remove_file, working_folder_of};
+use crate::foreign::{belongs_to, create_file, remove_file, stat, working_folder_of};
 use crate::mapped::Mapped;
 use crate::procfs;
 
@@ -189,7 +189,7 @@ impl<'a> Trigger<'a> {
     /// Another client is at it, or gave up, or was killed: its file serves if the JVM will believe it. However old it is, its
     /// signal may still be before a JVM that does not run; only what was meant for a process before this one is left over.
     fn take_over(&mut self) -> io::Result<()> {
-        let there = look(self.target, &self.folder, &self.name)?.ok_or(io::ErrorKind::NotFound)?;
+        let there = stat(self.target, &self.folder, &self.name)?.ok_or(io::ErrorKind::NotFound)?;
         belongs_to(self.target, &there, &self.name)?;
         self.is_new = !is_younger(self.target, &there);
         Ok(())

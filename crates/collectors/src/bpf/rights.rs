@@ -15,7 +15,7 @@ const CAP_BPF: u32 = 39;
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// What stands in the way of loading, if anything does.
-pub(crate) fn look() -> Result<(), Refusal> {
+pub(crate) fn check() -> Result<(), Refusal> {
     let read = |path: &str| procfs::read_text(path).unwrap_or_default();
     let namespace = procfs::link("/proc/self/ns/pid");
     judge(&Facts {

@@ -16,7 +16,7 @@ use crate::{Collector, Target};
 
 /// Whether the kernel lets this test load programs; says so loudly if not.
 pub(crate) fn can_load(test: &str) -> bool {
-    match super::rights::look() {
+    match super::rights::check() {
         Ok(()) => true,
         Err(refusal) => {
             eprintln!("SKIPPED: {test}: {}", refusal.why);

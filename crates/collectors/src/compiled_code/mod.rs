@@ -17,7 +17,7 @@ use fathom_evidence::kinds::loss;
 use rustix::fs::FileType;
 
 use crate::attach::{Attach, AttachError, PATIENCE, own_action};
-use crate::foreign::{look, open_file, remove_file, tmp_of};
+use crate::foreign::{open_file, remove_file, stat, tmp_of};
 use crate::{Collector, Observer, Order, Refusal, Target, Tier};
 
 const NAME: &str = "compiled_code";
@@ -157,7 +157,7 @@ impl MapFile {
     fn of(target: &Target) -> Result<MapFile, MapError> {
         let name = format!("perf-{}.map", target.inner_pid);
         let tmp = tmp_of(target).map_err(|source| MapError::File { name: name.clone(), source })?;
-        let before = look(target, &tmp, &name);
+        let before = stat(target, &tmp, &name);
         let map = MapFile { tmp, name, is_old: matches!(before, Ok(Some(_))) };
         match before {
             Ok(None) => Ok(map),

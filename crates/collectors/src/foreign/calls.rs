@@ -66,7 +66,7 @@ pub(super) fn regular(_: &Acting, found: OwnedFd, name: &str) -> io::Result<(Fil
 }
 
 /// Looks at what has a name in a folder; `None` when nothing has.
-pub(super) fn look(_: &Acting, folder: impl AsFd, name: &str) -> io::Result<Option<Stat>> {
+pub(super) fn stat(_: &Acting, folder: impl AsFd, name: &str) -> io::Result<Option<Stat>> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(None),
         found => Ok(Some(found?)),

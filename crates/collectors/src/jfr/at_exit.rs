@@ -4,7 +4,7 @@
 
 use crate::attach::PrivateFolder;
 use crate::raw::{self, Raw};
-use crate::{Target, manners};
+use crate::{Target, policy};
 
 /// The first JDK that writes down what it records while it does.
 const FIRST_FOLLOWED: u32 = 14;
@@ -21,7 +21,7 @@ pub(super) struct AtExit(PrivateFolder);
 impl AtExit {
     /// None where it is not needed, or cannot be had.
     pub(super) fn of(target: &Target) -> Option<AtExit> {
-        let is_followed = manners::jdk(target).is_some_and(|jdk| jdk >= FIRST_FOLLOWED);
+        let is_followed = policy::jdk(target).is_some_and(|jdk| jdk >= FIRST_FOLLOWED);
         if is_followed { None } else { PrivateFolder::make_for_the_end(target).ok().map(AtExit) }
     }
 

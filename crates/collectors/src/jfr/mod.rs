@@ -3,7 +3,7 @@
 //! A recording is started and ended with ours, bounded in age and size; on request it goes on (`--keep-ring`), so that
 //! the next recording has the time before it. With `--jfr auto` what the service itself records is taken, and nothing is
 //! started beside it; nor in a JVM of JDK 17 or older, where the first start throws away compiled code
-//! ([`crate::manners`]). The time for which a start is felt is marked.
+//! ([`crate::policy`]). The time for which a start is felt is marked.
 
 mod at_exit;
 mod felt;
@@ -72,16 +72,16 @@ impl Collector for Jfr {
 }
 
 fn begin(target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
-    order.manners.jfr_of(target, &order.glance)?;
+    order.policy.jfr_of(target, &order.glance)?;
     let mut first = Recording::default();
     let attach = order.attach.of(target, &order.clock, &mut first)?;
     let (recording, felt, at_exit) = match own_action(&order.clock, &mut first, "JFR.check", || check(&attach))? {
-        Check::Runs(recordings) if is_enough(&recordings, order.manners.jfr) => {
+        Check::Runs(recordings) if is_enough(&recordings, order.policy.jfr) => {
             (Recorded::found(recordings), None, None)
         }
         Check::Runs(_) | Check::Absent => {
             let felt = Felt::before(target, order.clock);
-            let recorded = Recorded::to_start(order.manners.keep_ring);
+            let recorded = Recorded::to_start(order.policy.keep_ring);
             let at_exit = AtExit::of(target).filter(|_| recorded.ends);
             own_action(&order.clock, &mut first, "JFR.start", || {
                 start(&attach, target, &recorded.name, at_exit.as_ref())

@@ -44,7 +44,7 @@ impl Java {
         let mut changed = Vec::new();
         for address in addresses {
             if self.hotspot.may_be_code(address) && !self.is_known(process, address, now) {
-                changed.extend(self.look(process, address, now));
+                changed.extend(self.find(process, address, now));
             }
         }
         changed
@@ -68,8 +68,8 @@ impl Java {
         }
     }
 
-    fn look(&mut self, process: &mut Process, address: u64, now: Instant) -> Option<(u64, u64)> {
-        let Some(found) = self.hotspot.look(address, &self.memory) else {
+    fn find(&mut self, process: &mut Process, address: u64, now: Instant) -> Option<(u64, u64)> {
+        let Some(found) = self.hotspot.code_at(address, &self.memory) else {
             self.empty.insert(address, now);
             return None;
         };

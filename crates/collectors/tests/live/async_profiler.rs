@@ -3,7 +3,7 @@
 use std::fs;
 
 use fathom_collectors::recorder::Plan;
-use fathom_collectors::{Manners, Use};
+use fathom_collectors::{Policy, Use};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, frame, span, subject};
 use fathom_readers::LoadOptions;
@@ -27,7 +27,7 @@ fn profile(jvm: &Jvm, change: impl FnOnce(&mut Plan)) -> Outcome {
     during_turns("async_profiler", jvm, 400, |plan| {
         plan.only.push("hsperfdata".to_owned());
         // Tests share the machine: there may be no CPU idle.
-        plan.order.manners = Manners::thorough();
+        plan.order.policy = Policy::thorough();
         change(plan);
     })
 }
@@ -89,7 +89,7 @@ fn locks_are_seen_where_flight_recorder_is_not() {
         for (jfr, are_seen) in [(Use::Never, true), (Use::Always, false)] {
             let profiled = profile(&jvm, |plan| {
                 plan.only.push("jfr".to_owned());
-                plan.order.manners.jfr = jfr;
+                plan.order.policy.jfr = jfr;
             });
             let read = read_profile(&profiled);
             let is_known = read.fact(subject::SETTING, "jdk.JavaMonitorEnter#enabled") == Some("true");
@@ -110,7 +110,7 @@ fn where_it_must_not_run_it_does_not() {
         if !is_bundled(&jvm) {
             return;
         }
-        let profiled = profile(&jvm, |plan| plan.order.manners.agent = agent);
+        let profiled = profile(&jvm, |plan| plan.order.policy.agent = agent);
         let refusal =
             profiled.recorded.parts.iter().find(|part| part.name == "async_profiler").unwrap().refused.clone();
         assert!(refusal.as_ref().is_some_and(|refusal| refusal.why.contains(why)), "{refusal:?}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use fathom_collectors::Manners;
+use fathom_collectors::Policy;
 use fathom_collectors::attach::Attach;
 use fathom_collectors::recorder::End;
 use fathom_evidence::Recording;
@@ -31,8 +31,8 @@ const TURNS: u64 = 40;
 const LONG: Duration = Duration::from_secs(120);
 
 /// Flight Recorder in any case, going on or not.
-fn manners(keep_ring: bool) -> Manners {
-    Manners { keep_ring, ..Manners::thorough() }
+fn policy(keep_ring: bool) -> Policy {
+    Policy { keep_ring, ..Policy::thorough() }
 }
 
 #[test]
@@ -43,8 +43,7 @@ fn on_request_it_is_started_once_dumped_each_time_and_goes_on() {
                 continue;
             }
             let jvm = Jvm::start(&java, uid, &["-Ddb.password=hunter2"]);
-            let record =
-                |turns| answered(|| during_turns("jfr", &jvm, turns, |plan| plan.order.manners = manners(true)));
+            let record = |turns| answered(|| during_turns("jfr", &jvm, turns, |plan| plan.order.policy = policy(true)));
             let (first, tries) = record(TURNS);
             let actions = ["attach", "JFR.check", "JFR.start", "JFR.dump"];
             // One that took too long to answer may have started it all the same.
@@ -75,7 +74,7 @@ fn own_actions(outcome: &Outcome) -> Vec<&str> {
 fn without_a_wish_it_ends_with_the_recording() {
     for java in javas() {
         let jvm = Jvm::start(&java, own_uid(), &[]);
-        let (once, _) = answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.manners = manners(false)));
+        let (once, _) = answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.policy = policy(false)));
         assert!(pauses(&once.read()) > 0, "{:?}", once.says());
         assert!(once.seen.fact(subject::RECORDING, "left_running").is_none());
         let attach = Attach::to(&jvm.target(), LONG).unwrap();
@@ -90,13 +89,13 @@ fn the_services_own_recording_is_taken_and_left_on() {
         let jvm = Jvm::start(&java, own_uid(), &["-Ddb.password=hunter2"]);
         let attach = Attach::to(&jvm.target(), LONG).unwrap();
         attach.diagnose("JFR.start name=other", LONG).unwrap();
-        let record = |manners| answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.manners = manners));
-        let (taken, _) = record(Manners::default());
+        let record = |policy| answered(|| during_turns("jfr", &jvm, TURNS, |plan| plan.order.policy = policy));
+        let (taken, _) = record(Policy::default());
         assert_eq!(own_actions(&taken), ["attach", "JFR.check", "JFR.dump"], "{:?}", taken.says());
         let read = taken.read();
         assert!(pauses(&read) > 0);
         assert_eq!(read.fact(subject::PROPERTY, "db.password"), Some("[masked]"));
-        let (beside, tries) = record(Manners::thorough());
+        let (beside, tries) = record(Policy::thorough());
         assert!(own_actions(&beside).contains(&"JFR.start") || tries > 1, "{:?}", beside.says());
         let running = attach.diagnose("JFR.check", LONG).unwrap();
         assert!(running.contains("name=other") && !running.contains("name=fathom"), "{running}");
@@ -108,7 +107,7 @@ fn where_its_first_start_is_felt_it_is_not_started_unasked() {
     let Some(java) = java(17) else { return };
     let jvm = Jvm::start(&java, own_uid(), &[]);
     let recorded = outcome("jfr", &jvm.target(), |plan| {
-        plan.order.manners = Manners::default();
+        plan.order.policy = Policy::default();
         plan.only.push("hsperfdata".to_owned());
         plan.duration = Some(Duration::from_millis(300));
     });

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fathom_collectors::recorder::{self, Plan, Recorded, Watcher};
-use fathom_collectors::{Manners, Refusal, Target, collectors};
+use fathom_collectors::{Policy, Refusal, Target, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 use tempfile::TempDir;
@@ -65,7 +65,7 @@ pub(crate) fn outcome_until(
     let path = place.path().join("a.fathom");
     let mut plan = Plan::new(path.clone());
     // Whatever else the machine does meanwhile.
-    plan.order.manners = Manners::thorough();
+    plan.order.policy = Policy::thorough();
     plan.only = vec![name.to_owned()];
     plan.duration = Some(LONGEST);
     change(&mut plan);

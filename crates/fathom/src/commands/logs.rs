@@ -3,7 +3,8 @@
 use anyhow::Result;
 use fathom_causes::explanation::{HeadlineKind, MessageKind, SlowInterval};
 use fathom_causes::format::{count, number};
-use fathom_causes::{Compared, ExplainOptions, compared_messages, investigate, message_totals, messages_covered_ns};
+use fathom_causes::messages::{self, Messages};
+use fathom_causes::{ExplainOptions, investigate};
 use fathom_report::clean::shorten;
 use fathom_report::units;
 use serde_json::{Value, json};
@@ -67,7 +68,9 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 struct Found {
     title: String,
     slow: Vec<SlowInterval>,
-    compared: Option<Compared>,
+    compared: Option<Messages>,
+    /// The kinds that were compared.
+    kinds: Vec<MessageKind>,
     /// Why nothing is compared.
     why_not: String,
     /// By how often they came, where nothing can be compared.
@@ -85,7 +88,7 @@ impl Found {
         };
         let is_slow = !analysis.slowdown.time.is_empty();
         let has_baseline = analysis.baseline_time(&analysis.slowdown).is_some();
-        let covered = messages_covered_ns(&analysis).filter(|_| is_slow && has_baseline);
+        let covered = messages::covered_ns(&analysis.sources).filter(|_| is_slow && has_baseline);
         let why_not = match (covered, explanation.headline.kind) {
             (Some((from_ns, to_ns)), _) => {
                 let at = |ns| units::date_and_time(ns, &terminal.zone);
@@ -97,8 +100,9 @@ impl Found {
             _ => format!("when it was slow is not known: {GIVE}"),
         };
         let losses = explanation.losses.into_iter().map(|loss| loss.says).collect();
-        let (compared, totals) = (compared_messages(&analysis), message_totals(&analysis));
-        Ok(Found { title, slow: explanation.slow, compared, why_not, totals, losses })
+        let (compared, totals) = (analysis.messages().cloned(), messages::totals(&analysis.sources));
+        let kinds = compared.as_ref().map(messages::kinds).unwrap_or_default();
+        Ok(Found { title, slow: explanation.slow, compared, kinds, why_not, totals, losses })
     }
 
     fn text(&self, args: &Args, terminal: &Terminal) -> String {
@@ -123,10 +127,10 @@ impl Found {
         *text += &hidden(self.totals.len(), shown);
     }
 
-    fn write_compared(&self, text: &mut String, compared: &Compared, args: &Args, terminal: &Terminal) {
+    fn write_compared(&self, text: &mut String, compared: &Messages, args: &Args, terminal: &Terminal) {
         let (slow_ns, base_ns) = compared.lengths_ns;
         let (slow, base) = compared.counts;
-        let kinds = count(compared.kinds.len(), "kind");
+        let kinds = count(self.kinds.len(), "kind");
         *text += &format!(
             "{kinds} of messages; {} in {} of slow time, {} in {} that it is compared with\n",
             number(slow),
@@ -138,7 +142,7 @@ impl Found {
             let at = |ns| units::time_of_day(ns, &terminal.zone);
             *text += &format!("  slow {}-{}: {}\n", at(interval.from_ns), at(interval.to_ns), interval.says);
         }
-        if compared.kinds.len() == 1 {
+        if self.kinds.len() == 1 {
             *text += "one kind: parts cannot be compared\n";
         } else if !compared.is_comparable {
             *text += &format!("too short to tell differences of {kinds} from chance: give a longer time\n");
@@ -146,15 +150,15 @@ impl Found {
         let is_more = |kind: &&MessageKind| kind.differs && kind.odds_ratio > 1.0;
         let is_less = |kind: &&MessageKind| kind.differs && kind.odds_ratio <= 1.0;
         let rest = |kind: &&MessageKind| !kind.differs;
-        let found = compared.kinds.iter().filter(|kind| kind.differs).count();
-        section(text, "more often in slow time", compared.kinds.iter().filter(is_more), args, terminal);
-        section(text, "less often in slow time", compared.kinds.iter().filter(is_less), args, terminal);
+        let found = self.kinds.iter().filter(|kind| kind.differs).count();
+        section(text, "more often in slow time", self.kinds.iter().filter(is_more), args, terminal);
+        section(text, "less often in slow time", self.kinds.iter().filter(is_less), args, terminal);
         match args.all {
-            true => section(text, "no difference that is clear", compared.kinds.iter().filter(rest), args, terminal),
+            true => section(text, "no difference that is clear", self.kinds.iter().filter(rest), args, terminal),
             // Where nothing can differ, that nothing does says nothing.
-            false if !compared.is_comparable || compared.kinds.len() == 1 => {}
+            false if !compared.is_comparable || self.kinds.len() == 1 => {}
             false => {
-                *text += &format!("\n{} without a clear difference\n", count(compared.kinds.len() - found, "kind"));
+                *text += &format!("\n{} without a clear difference\n", count(self.kinds.len() - found, "kind"));
             }
         }
     }
@@ -195,12 +199,12 @@ fn width(terminal: &Terminal, before: usize) -> usize {
 
 fn in_json(answers: &[Found]) -> String {
     let found = |found: &Found| {
-        let of_compared = |compared: &Compared| {
+        let of_compared = |compared: &Messages| {
             json!({
                 "is_comparable": compared.is_comparable,
                 "slow_count": compared.counts.0, "baseline_count": compared.counts.1,
                 "slow_ns": compared.lengths_ns.0, "baseline_ns": compared.lengths_ns.1,
-                "kinds": compared.kinds,
+                "kinds": found.kinds,
             })
         };
         let totals: Vec<Value> =

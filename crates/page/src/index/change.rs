@@ -47,15 +47,15 @@ impl Changes {
 const FEW_AT_ONCE: f64 = 0.01;
 
 /// Beginning, end and value.
-type Piece = (i64, i64, f64);
+type Step = (i64, i64, f64);
 
 fn of_line(points: &Points, end: i64, times: Times<'_>) -> Option<Change> {
-    let pieces = pieces(points, end);
-    let (slow, baseline) = (within(&pieces, times.slow), within(&pieces, times.baseline));
+    let steps = steps(points, end);
+    let (slow, baseline) = (within(&steps, times.slow), within(&steps, times.baseline));
     let (lowest, highest) = baseline
         .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), piece| (low.min(piece.2), high.max(piece.2)));
-    let unusual = slow.iter().filter(|piece| !(lowest..=highest).contains(&piece.2));
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), step| (low.min(step.2), high.max(step.2)));
+    let unusual = slow.iter().filter(|step| !(lowest..=highest).contains(&step.2));
     let unusual_ns: i64 = unusual.map(|(from, to, _)| to - from).sum();
     let part = unusual_ns as f64 / length(slow.iter().map(|(from, to, _)| (*from, *to))).max(1) as f64;
     change(mean(&baseline)?, mean(&slow)?, part)
@@ -88,7 +88,7 @@ fn change(baseline: f64, slow: f64, part: f64) -> Option<Change> {
 }
 
 /// The stretches over which values hold: a level until the next one.
-fn pieces(points: &Points, end: i64) -> Vec<Piece> {
+fn steps(points: &Points, end: i64) -> Vec<Step> {
     match points {
         Points::Steps(steps) => steps.clone(),
         Points::Levels(levels) => {
@@ -98,20 +98,20 @@ fn pieces(points: &Points, end: i64) -> Vec<Piece> {
     }
 }
 
-/// What of the pieces lies in some ranges.
-fn within(pieces: &[Piece], ranges: &[Range]) -> Vec<Piece> {
+/// What of the steps lies in some ranges.
+fn within(steps: &[Step], ranges: &[Range]) -> Vec<Step> {
     let mut found = Vec::new();
     for (from, to) in ranges {
-        let first = pieces.partition_point(|piece| piece.1 <= *from);
-        let cut = pieces[first..].iter().take_while(|piece| piece.0 < *to);
-        found.extend(cut.map(|piece| (piece.0.max(*from), piece.1.min(*to), piece.2)));
+        let first = steps.partition_point(|step| step.1 <= *from);
+        let cut = steps[first..].iter().take_while(|step| step.0 < *to);
+        found.extend(cut.map(|step| (step.0.max(*from), step.1.min(*to), step.2)));
     }
     found
 }
 
-fn mean(pieces: &[Piece]) -> Option<f64> {
-    let all = length(pieces.iter().map(|(from, to, _)| (*from, *to)));
-    let sum: f64 = pieces.iter().map(|(from, to, value)| (to - from) as f64 * value).sum();
+fn mean(steps: &[Step]) -> Option<f64> {
+    let all = length(steps.iter().map(|(from, to, _)| (*from, *to)));
+    let sum: f64 = steps.iter().map(|(from, to, value)| (to - from) as f64 * value).sum();
     (all > 0).then(|| sum / all as f64)
 }
 

@@ -129,7 +129,7 @@ fn count_cpu(view: &Sources<'_>, found: &mut FxHashMap<i64, Thread>) {
     };
     let counted = view.counters(counter::THREAD_CPU_NS);
     for ((_, tid), series) in &counted {
-        add(*tid, series.rises().map(|(_, _, rise)| rise).sum());
+        add(*tid, series.total_rise());
     }
     if counted.is_empty() {
         let cpus = view.cpus().unwrap_or(1.0);

@@ -111,7 +111,7 @@ const TOOLS: &[Tool] = &[
     Tool {
         name: "samples",
         title: "Hottest frames",
-        says: "Frames by their samples: own weight, weight with what they call, and both in the quiet time if `compare`.",
+        says: "Frames by their samples: own weight, weight with what they call, and both in the baseline if `compare`.",
         takes: &[
             RECORDING,
             may("event", Kind::Text, "event from `contents`; default: the first"),

@@ -282,7 +282,7 @@ impl<'a> Graph<'a> {
                 }
             }
         };
-        // What only the quiet time of this recording has is a node of its tree as well.
+        // What only the baseline of this recording has is a node of its tree as well.
         let is_here = |item: &Item| !item.is_base || self.base.is_none_or(|base| base.page.is_none());
         let first = group.items.iter().find(|item| is_here(item) && group.place != 0);
         let node = first.map_or(0, |item| item.node);

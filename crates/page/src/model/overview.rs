@@ -198,7 +198,7 @@ pub(crate) fn overview(page: &Loaded) -> Overview<'_> {
         to: page.axis.to,
         extent: stretch(&page.axis.extent),
         explanation: &page.explanation,
-        baseline: page.quiet().iter().map(stretch).collect(),
+        baseline: page.baseline().iter().map(stretch).collect(),
         baseline_recording: page.about.baseline.as_ref().map(|baseline| baseline.name()),
         pages: pages(),
         roles: ROLES.iter().map(|role| Named { id: role, title: role_title(role) }).collect(),

@@ -88,8 +88,8 @@ fn base(
     }
     if text == "baseline" {
         return Ok(match page.other() {
-            Some((other, quiet)) => Some(of_other(page, other.clone(), quiet, event, threads)),
-            None => (!page.quiet().is_empty()).then(|| of_same(page, page.quiet(), event, threads)),
+            Some((other, ranges)) => Some(of_other(page, other.clone(), ranges, event, threads)),
+            None => (!page.baseline().is_empty()).then(|| of_same(page, page.baseline(), event, threads)),
         });
     }
     if let Some(id) = text.strip_prefix("recording:") {

@@ -53,14 +53,14 @@ fn frames_of_the_quiet_time_alone_are_nodes_as_well() {
     let question = format!("flame?min_share=0&from={from}&to={middle}&baseline={middle}..{to}");
     let flame = table(&page, &question);
     let nodes = flame.numbers::<UInt32Type>("node");
-    let (names, totals, quiet) = (flame.texts("name"), flame.floats("total"), flame.floats("base_total"));
+    let (names, totals, baseline) = (flame.texts("name"), flame.floats("total"), flame.floats("base_total"));
     assert_eq!(nodes.iter().collect::<HashSet<_>>().len(), nodes.len());
     let alone: Vec<usize> = (1..nodes.len()).filter(|row| totals[*row] == 0.0).collect();
     assert!(!alone.is_empty());
     for row in alone.into_iter().take(20) {
         let below = table(&page, &format!("{question}&root={}", nodes[row]));
         assert_eq!((&below.texts("name")[0], below.floats("total")[0]), (&names[row], 0.0));
-        assert!(near(below.floats("base_total")[0], quiet[row], 1e-9), "{}", names[row]);
+        assert!(near(below.floats("base_total")[0], baseline[row], 1e-9), "{}", names[row]);
     }
 }
 

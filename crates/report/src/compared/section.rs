@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::clean::{self, escaped};
-use crate::sheet::{Sheet, Tone, columns, fit, piece};
+use crate::sheet::{Sheet, Tone, columns, fit, styled};
 use crate::ticket::safe;
 
 /// Wider cells are cut in their middle.
@@ -56,7 +56,7 @@ impl Section {
     }
 
     pub(crate) fn write(&self, sheet: &mut Sheet, tone: Tone) {
-        sheet.line(0, [piece(Tone::Strong, self.heading)]);
+        sheet.line(0, [styled(Tone::Strong, self.heading)]);
         if let Some(verdict) = &self.verdict {
             sheet.paragraph(2, tone, verdict);
         }
@@ -65,7 +65,7 @@ impl Section {
             let mut cells = row.iter().zip(&widths).map(|(cell, width)| {
                 let cell = fit(&clean::line(cell), CELL_MAX_COLUMNS);
                 let gap = " ".repeat(width.saturating_sub(columns(&cell)) + 2);
-                piece(tone, &cell.chars().chain(gap.chars()).collect::<String>())
+                styled(tone, &cell.chars().chain(gap.chars()).collect::<String>())
             });
             let first = cells.next();
             sheet.line(2, first.into_iter().chain(cells));

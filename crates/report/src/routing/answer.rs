@@ -3,7 +3,7 @@
 use super::{Examination, Failover, Independence, Tier, Verdict};
 use serde::Serialize;
 
-use crate::sheet::{Sheet, Tone, columns, piece};
+use crate::sheet::{Sheet, Tone, columns, styled};
 use crate::{TextOptions, units};
 
 /// Version of the JSON.
@@ -110,10 +110,10 @@ pub fn text(routing: &Routing, options: &TextOptions) -> String {
         true => count(found.keys),
         false => format!("{} different ones in {} lines", count(found.keys), count(found.lines)),
     };
-    sheet.labelled(0, HANG, piece(Tone::Strong, "keys"), &read);
+    sheet.labelled(0, HANG, styled(Tone::Strong, "keys"), &read);
     for (label, tier) in [("first", Some(&found.first)), ("second", found.second.as_ref())] {
         if let Some(tier) = tier {
-            sheet.labelled(0, HANG, piece(Tone::Strong, label), &normal(tier));
+            sheet.labelled(0, HANG, styled(Tone::Strong, label), &normal(tier));
         }
     }
     notes(&mut sheet, routing);
@@ -141,7 +141,7 @@ fn notes(sheet: &mut Sheet, routing: &Routing) {
         (routing.left_out > 0).then(|| format!("{} lines with further keys were left out", count(routing.left_out)));
     for (label, note) in [("hot key", hot), ("note", not_utf8), ("note", left_out)] {
         if let Some(note) = note {
-            sheet.labelled(0, HANG, piece(Tone::Warn, label), &note);
+            sheet.labelled(0, HANG, styled(Tone::Warn, label), &note);
         }
     }
 }
@@ -153,12 +153,12 @@ fn judgement(sheet: &mut Sheet, routing: &Routing) {
         Verdict::Skewed => (Tone::Bad, "skewed"),
         Verdict::TooFewKeys => (Tone::Warn, "unknown"),
     };
-    sheet.labelled(0, HANG, piece(tone, word), &routing.says);
+    sheet.labelled(0, HANG, styled(tone, word), &routing.says);
     if let Some(independence) = &routing.examination.independence {
         sheet.paragraph(HANG, Tone::Faint, &statistics(independence));
     }
     for (index, action) in routing.actions.iter().enumerate() {
-        sheet.labelled(0, HANG, piece(Tone::Strong, if index == 0 { "do" } else { "" }), action);
+        sheet.labelled(0, HANG, styled(Tone::Strong, if index == 0 { "do" } else { "" }), action);
     }
 }
 
@@ -218,7 +218,7 @@ fn line(sheet: &mut Sheet, tone: Tone, cells: Vec<String>) {
     let padded = cells.iter().zip(widths).enumerate().map(|(index, (cell, width))| {
         let gap = if index == 0 { 0 } else { 2 };
         let blanks = " ".repeat(gap + width.saturating_sub(columns(cell)));
-        piece(tone, &format!("{blanks}{cell}"))
+        styled(tone, &format!("{blanks}{cell}"))
     });
     sheet.line(0, padded.collect::<Vec<_>>());
 }

@@ -3,7 +3,7 @@
 use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, Verdict};
 
 use crate::clean::{line, shorten};
-use crate::sheet::{Sheet, Tone, columns, piece};
+use crate::sheet::{Sheet, Tone, columns, styled};
 use crate::{TextOptions, units};
 
 const NAME_MAX_CHARS: usize = 40;
@@ -38,8 +38,8 @@ pub fn beside(variants: &[Variant], options: &TextOptions) -> String {
             true => format!("  {}", shorten(value, each)),
             false => format!("  {}", padded(&shorten(value, each), each)),
         };
-        let cells = values.iter().enumerate().map(cell).map(|cell| piece(tone, &cell)).collect::<Vec<_>>();
-        sheet.line(0, std::iter::once(piece(Tone::Faint, &padded(name, name_width))).chain(cells));
+        let cells = values.iter().enumerate().map(cell).map(|cell| styled(tone, &cell)).collect::<Vec<_>>();
+        sheet.line(0, std::iter::once(styled(Tone::Faint, &padded(name, name_width))).chain(cells));
     }
     sheet.render(options.color)
 }

@@ -5,7 +5,7 @@ use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, S
 use super::detail::{Detail, OfCause};
 use super::lists;
 use crate::clean::shorten;
-use crate::sheet::{Sheet, Tone, columns, piece};
+use crate::sheet::{Sheet, Tone, columns, styled};
 use crate::units;
 
 /// Where the text of a cause begins, below its share.
@@ -39,7 +39,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
     if let Some(more) = named.len().checked_sub(detail.causes).filter(|more| *more > 0) {
         let percent: u32 = hidden.map(|(_, percent)| percent).sum();
         sheet.blank();
-        sheet.line(0, [piece(Tone::Faint, &format!("{percent:>4} %  {more} more causes: --all"))]);
+        sheet.line(0, [styled(Tone::Faint, &format!("{percent:>4} %  {more} more causes: --all"))]);
     }
     if explanation.unexplained.share > 0.0 || named.is_empty() {
         sheet.blank();
@@ -59,10 +59,10 @@ fn share_text(share: f64, percent: u32) -> String {
 fn write_cause(sheet: &mut Sheet, (cause, percent): (&CauseVerdict, u32), of_cause: OfCause, detail: &Detail<'_>) {
     let (tone, word) = verdict_word(cause.verdict);
     let head = [
-        piece(Tone::Strong, &format!("{:<8}", share_text(cause.share, percent))),
-        piece(Tone::Strong, &shorten(&cause.id, ID_MAX_CHARS)),
-        piece(Tone::Plain, "  "),
-        piece(tone, word),
+        styled(Tone::Strong, &format!("{:<8}", share_text(cause.share, percent))),
+        styled(Tone::Strong, &shorten(&cause.id, ID_MAX_CHARS)),
+        styled(Tone::Plain, "  "),
+        styled(tone, word),
     ];
     sheet.line(0, head);
     sheet.paragraph(INDENT, Tone::Plain, &cause.says);
@@ -89,12 +89,12 @@ fn write_evidence(sheet: &mut Sheet, evidence: &[Evidence], most: usize, detail:
     write_figures(sheet, INDENT, &figures);
     if detail.all {
         evidence.iter().filter(|figure| !figure.stack.is_empty()).for_each(|figure| {
-            sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, "stack"), &stack_text(&figure.stack, usize::MAX));
+            sheet.labelled(INDENT, LABEL_HANG, styled(Tone::Faint, "stack"), &stack_text(&figure.stack, usize::MAX));
         });
     }
     if (1..evidence.len()).contains(&shown) {
         let more = format!("{} more with --all", evidence.len() - shown);
-        sheet.line(INDENT, [piece(Tone::Faint, &more)]);
+        sheet.line(INDENT, [styled(Tone::Faint, &more)]);
     }
 }
 
@@ -116,40 +116,40 @@ pub(super) fn write_figures(sheet: &mut Sheet, indent: usize, figures: &[(&str, 
         if !fits {
             sheet.paragraph(indent, Tone::Faint, name);
         }
-        sheet.labelled(indent, hang, piece(Tone::Faint, if fits { name } else { "" }), value);
+        sheet.labelled(indent, hang, styled(Tone::Faint, if fits { name } else { "" }), value);
     }
 }
 
 fn write_chain(sheet: &mut Sheet, cause: &CauseVerdict) {
     if !cause.chain.is_empty() {
         let chain = std::iter::once(&cause.id).chain(&cause.chain).map(String::as_str).collect::<Vec<_>>();
-        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "chain"), &chain.join(" ← "));
+        sheet.labelled(INDENT, LABEL_HANG, styled(Tone::Strong, "chain"), &chain.join(" ← "));
     }
 }
 
 fn write_advice(sheet: &mut Sheet, cause: &CauseVerdict, of_cause: OfCause) {
     let mut label = "do";
     for action in cause.actions.iter().take(of_cause.actions) {
-        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Good, std::mem::take(&mut label)), action);
+        sheet.labelled(INDENT, LABEL_HANG, styled(Tone::Good, std::mem::take(&mut label)), action);
     }
     if !of_cause.has_commands {
         return;
     }
     if !cause.prove.is_empty() {
         let command = sheet.unbroken(LABEL_HANG, &cause.prove);
-        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "prove"), &command);
+        sheet.labelled(INDENT, LABEL_HANG, styled(Tone::Strong, "prove"), &command);
     }
     let can_be_surer = |missing: &&Missing| cause.verdict != Verdict::Shown && !missing.record_with.is_empty();
     for missing in cause.missing.iter().filter(can_be_surer).take(of_cause.actions) {
         let text = sheet.with_command(LABEL_HANG, &missing.says, &missing.record_with);
-        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Strong, "surer"), &text);
+        sheet.labelled(INDENT, LABEL_HANG, styled(Tone::Strong, "surer"), &text);
     }
 }
 
 fn write_unexplained(sheet: &mut Sheet, explanation: &Explanation, percent: u32, detail: &Detail<'_>) {
     let unexplained = &explanation.unexplained;
     let share = format!("{:<8}", share_text(unexplained.share, percent));
-    sheet.line(0, [piece(Tone::Strong, &share), piece(Tone::Plain, "unexplained")]);
+    sheet.line(0, [styled(Tone::Strong, &share), styled(Tone::Plain, "unexplained")]);
     let is_little = unexplained.share > 0.0 && percent < UNEXPLAINED_TOLD_PERCENT;
     if is_little && !detail.all {
         return;
@@ -158,7 +158,7 @@ fn write_unexplained(sheet: &mut Sheet, explanation: &Explanation, percent: u32,
     for StackShare { stack, share } in unexplained.stacks.iter().take(detail.stacks) {
         let share = units::amount(*share, "ratio");
         let text = stack_text(stack, detail.frames);
-        sheet.labelled(INDENT, LABEL_HANG, piece(Tone::Faint, &format!("{share:>6}")), &text);
+        sheet.labelled(INDENT, LABEL_HANG, styled(Tone::Faint, &format!("{share:>6}")), &text);
     }
 }
 

@@ -6,19 +6,19 @@ use super::detail::Detail;
 use super::losses::is_detail;
 use super::source::spelled;
 use crate::clean::shorten;
-use crate::sheet::{Piece, Sheet, Tone, piece};
+use crate::sheet::{Sheet, Styled, Tone, styled};
 use crate::units;
 
 const TITLE_MAX_CHARS: usize = 60;
 
 pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
     let recording = &explanation.recording;
-    let mut items = vec![piece(Tone::Strong, &shorten(&recording.title, TITLE_MAX_CHARS))];
-    items.extend(recording.pid.map(|pid| piece(Tone::Plain, &format!("pid {pid}"))));
-    items.extend(machine(recording).map(|machine| piece(Tone::Plain, &shorten(&machine, TITLE_MAX_CHARS))));
+    let mut items = vec![styled(Tone::Strong, &shorten(&recording.title, TITLE_MAX_CHARS))];
+    items.extend(recording.pid.map(|pid| styled(Tone::Plain, &format!("pid {pid}"))));
+    items.extend(machine(recording).map(|machine| styled(Tone::Plain, &shorten(&machine, TITLE_MAX_CHARS))));
     let when = units::time_range(recording.from_ns, recording.to_ns, detail.zone);
-    items.push(piece(Tone::Plain, &when));
-    items.push(piece(Tone::Plain, &sources(recording)));
+    items.push(styled(Tone::Plain, &when));
+    items.push(styled(Tone::Plain, &sources(recording)));
     items.push(lost(&explanation.losses));
     sheet.items(2, items, " · ");
 }
@@ -57,11 +57,11 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
     format!("from {} (tier {})", names.join(", "), recording.tier)
 }
 
-fn lost(losses: &[LossNote]) -> Piece {
+fn lost(losses: &[LossNote]) -> Styled {
     match losses {
-        [] => piece(Tone::Good, "nothing lost"),
-        all if all.iter().all(is_detail) => piece(Tone::Plain, "only details lost"),
-        [_] => piece(Tone::Warn, "1 loss, see below"),
-        all => piece(Tone::Warn, &format!("{} losses, see below", all.len())),
+        [] => styled(Tone::Good, "nothing lost"),
+        all if all.iter().all(is_detail) => styled(Tone::Plain, "only details lost"),
+        [_] => styled(Tone::Warn, "1 loss, see below"),
+        all => styled(Tone::Warn, &format!("{} losses, see below", all.len())),
     }
 }

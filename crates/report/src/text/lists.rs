@@ -4,7 +4,7 @@ use fathom_causes::explanation::{CauseVerdict, During, Evidence, Explanation, Mi
 
 use super::detail::Detail;
 use super::{HANG, with_verdict};
-use crate::sheet::{Piece, Sheet, Tone, piece};
+use crate::sheet::{Sheet, Styled, Tone, styled};
 use crate::units;
 
 /// Causes that are told by name.
@@ -48,7 +48,7 @@ pub(super) fn write_ruled_out(sheet: &mut Sheet, explanation: &Explanation, deta
     sheet.blank();
     let when = when(explanation, &causes, detail);
     if detail.all {
-        sheet.line(0, [piece(Tone::Strong, &format!("{:<HANG$}", "ruled out")), piece(Tone::Plain, &when)]);
+        sheet.line(0, [styled(Tone::Strong, &format!("{:<HANG$}", "ruled out")), styled(Tone::Plain, &when)]);
         causes.iter().for_each(|cause| write_in_full(sheet, cause));
         return;
     }
@@ -88,7 +88,7 @@ fn short_figure(figure: &Evidence) -> String {
 }
 
 fn write_in_full(sheet: &mut Sheet, cause: &CauseVerdict) {
-    sheet.line(2, [piece(Tone::Plain, &cause.id)]);
+    sheet.line(2, [styled(Tone::Plain, &cause.id)]);
     sheet.paragraph(6, Tone::Faint, &cause.says);
     cause.evidence.iter().for_each(|figure| sheet.paragraph(6, Tone::Faint, &short_figure(figure)));
 }
@@ -96,15 +96,15 @@ fn write_in_full(sheet: &mut Sheet, cause: &CauseVerdict) {
 /// The first items of a list beside its label and what is said of all of them, and how many there are besides.
 fn write_list(sheet: &mut Sheet, label: &str, of_all: &str, items: &[String]) {
     let hidden = items.len().saturating_sub(SHOWN_NAMES);
-    let shown = items.iter().take(SHOWN_NAMES).map(|item| piece(Tone::Plain, item));
-    let more = (hidden > 0).then(|| piece(Tone::Faint, &format!("{hidden} more")));
-    let pieces: Vec<Piece> = shown.chain(more).collect();
-    let mut labels = vec![piece(Tone::Strong, &format!("{label:<HANG$}"))];
+    let shown = items.iter().take(SHOWN_NAMES).map(|item| styled(Tone::Plain, item));
+    let more = (hidden > 0).then(|| styled(Tone::Faint, &format!("{hidden} more")));
+    let items: Vec<Styled> = shown.chain(more).collect();
+    let mut labels = vec![styled(Tone::Strong, &format!("{label:<HANG$}"))];
     if !of_all.is_empty() {
         // The space is left out where a line ends behind it.
-        labels.extend([piece(Tone::Faint, of_all), piece(Tone::Plain, " ")]);
+        labels.extend([styled(Tone::Faint, of_all), styled(Tone::Plain, " ")]);
     }
-    sheet.items_after(labels, HANG, pieces, " · ");
+    sheet.items_after(labels, HANG, items, " · ");
 }
 
 /// Causes that lack the same recording, together with the command that makes it.
@@ -119,17 +119,17 @@ pub(super) fn write_cannot_tell(sheet: &mut Sheet, explanation: &Explanation, de
     let causes = with_verdict(explanation, Verdict::NotEnough);
     if detail.all && !causes.is_empty() {
         sheet.blank();
-        sheet.line(0, [piece(Tone::Strong, "cannot tell")]);
+        sheet.line(0, [styled(Tone::Strong, "cannot tell")]);
         causes.iter().for_each(|cause| write_missing(sheet, cause));
         return;
     }
     let Some((first, others)) = most_useful(gaps(&causes)) else { return };
     sheet.blank();
     let text = sheet.with_command(HANG, &gap_text(&first), first.record_with);
-    sheet.labelled(0, HANG, piece(Tone::Strong, "cannot tell"), &text);
+    sheet.labelled(0, HANG, styled(Tone::Strong, "cannot tell"), &text);
     if others > 0 {
         let more = format!("{} something else: --all", format_lacks(others));
-        sheet.labelled(0, HANG, piece(Tone::Strong, ""), &more);
+        sheet.labelled(0, HANG, styled(Tone::Strong, ""), &more);
     }
 }
 
@@ -180,7 +180,7 @@ fn gap_text(gap: &Gap) -> String {
 }
 
 fn write_missing(sheet: &mut Sheet, cause: &CauseVerdict) {
-    sheet.line(2, [piece(Tone::Plain, &cause.id)]);
+    sheet.line(2, [styled(Tone::Plain, &cause.id)]);
     if cause.missing.is_empty() {
         sheet.paragraph(6, Tone::Faint, &cause.says);
     }

@@ -6,7 +6,7 @@ use fathom_evidence::kinds::loss;
 use super::HANG;
 use super::detail::Detail;
 use super::source::spelled;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 
 /// Of so few stacks or names that some are not whole changes nothing that was measured.
 const FEW: u64 = 100;
@@ -24,11 +24,11 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
     let shown = telling.clone().count().min(detail.losses);
     if shown == 0 {
         let text = format!("{}: none changes the answer (--all: {})", details(losses), losses.len());
-        return sheet.labelled(0, HANG, piece(Tone::Faint, "lost"), &text);
+        return sheet.labelled(0, HANG, styled(Tone::Faint, "lost"), &text);
     }
     write_each(sheet, telling, detail.losses);
     if losses.len() > shown {
-        sheet.line(HANG, [piece(Tone::Faint, &format!("{} more with --all", losses.len() - shown))]);
+        sheet.line(HANG, [styled(Tone::Faint, &format!("{} more with --all", losses.len() - shown))]);
     }
 }
 
@@ -36,7 +36,7 @@ fn write_each<'a>(sheet: &mut Sheet, losses: impl Iterator<Item = &'a LossNote>,
     let mut label = "lost";
     for loss in losses.take(shown) {
         let text = format!("{}: {}", spelled(&loss.source), loss.says);
-        sheet.labelled(0, HANG, piece(Tone::Warn, std::mem::take(&mut label)), &text);
+        sheet.labelled(0, HANG, styled(Tone::Warn, std::mem::take(&mut label)), &text);
     }
 }
 

@@ -19,7 +19,7 @@ use detail::{Detail, SCREEN_LINES};
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 
 use crate::TextOptions;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 
 /// Where the text of a labelled paragraph begins.
 const HANG: usize = 13;
@@ -60,7 +60,7 @@ pub fn causes<'a>(causes: impl IntoIterator<Item = (&'a str, &'a str)>, options:
     let hang = causes.iter().map(|(id, _)| id.len()).max().unwrap_or(0) + 2;
     let mut sheet = Sheet::new(options.width);
     for (id, title) in causes {
-        sheet.labelled(0, hang, piece(Tone::Strong, id), title);
+        sheet.labelled(0, hang, styled(Tone::Strong, id), title);
     }
     sheet.render(options.color)
 }

@@ -4,7 +4,7 @@ use fathom_causes::explanation::{Explanation, PortFailures, PortSummary, SlowReq
 use fathom_causes::format::count;
 
 use super::detail::Detail;
-use crate::sheet::{Sheet, Tone, piece};
+use crate::sheet::{Sheet, Tone, styled};
 use crate::units;
 
 /// The median of all is told beside what is usual if it is so many times as long.
@@ -21,7 +21,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
         }
     }
     if let Some(hidden) = explanation.requests.len().checked_sub(detail.ports).filter(|hidden| *hidden > 0) {
-        sheet.line(2, [piece(Tone::Faint, &format!("requests at {hidden} more ports: --all"))]);
+        sheet.line(2, [styled(Tone::Faint, &format!("requests at {hidden} more ports: --all"))]);
     }
 }
 

@@ -3,11 +3,11 @@
 use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, SlowInterval};
 
 use super::detail::Detail;
-use crate::sheet::{Piece, Sheet, Tone, piece};
+use crate::sheet::{Sheet, Styled, Tone, styled};
 use crate::units;
 
 pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
-    let mut items = vec![piece(Tone::Bad, &headline(explanation))];
+    let mut items = vec![styled(Tone::Bad, &headline(explanation))];
     items.extend(explanation.figures.iter().take(detail.figures).map(headline_figure));
     sheet.items(2, items, "   ");
     write_but(sheet, explanation);
@@ -15,7 +15,7 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
         write_interval(sheet, interval, detail);
     }
     if let Some(hidden) = explanation.slow.len().checked_sub(detail.intervals).filter(|hidden| *hidden > 0) {
-        sheet.line(2, [piece(Tone::Faint, &format!("and {hidden} more"))]);
+        sheet.line(2, [styled(Tone::Faint, &format!("and {hidden} more"))]);
     }
     if let Some(rhythm) = &explanation.rhythm {
         sheet.paragraph(2, Tone::Strong, &rhythm.says);
@@ -39,7 +39,7 @@ fn write_messages(sheet: &mut Sheet, explanation: &Explanation, shown: usize) {
         sheet.paragraph(2, Tone::Plain, &says);
     }
     if explanation.messages.len() > shown {
-        sheet.line(2, [piece(Tone::Faint, "more kinds of messages that differ: fathom logs")]);
+        sheet.line(2, [styled(Tone::Faint, "more kinds of messages that differ: fathom logs")]);
     }
 }
 
@@ -52,12 +52,12 @@ fn headline(explanation: &Explanation) -> String {
 }
 
 /// A measurement with what it was before: `p99 of requests 1.4 → 19.8 ms`.
-fn headline_figure(figure: &Evidence) -> Piece {
+fn headline_figure(figure: &Evidence) -> Styled {
     let value = match figure.baseline {
         Some(before) => units::change(before, figure.value, &figure.unit),
         None => units::amount(figure.value, &figure.unit),
     };
-    piece(Tone::Plain, &format!("{} {value}", figure.says))
+    styled(Tone::Plain, &format!("{} {value}", figure.says))
 }
 
 /// What is missing that could hide an answer stands right below the headline.
@@ -92,7 +92,7 @@ fn write_interval(sheet: &mut Sheet, interval: &SlowInterval, detail: &Detail<'_
     let from = units::time_of_day(interval.from_ns, detail.zone);
     let to = units::time_of_day(interval.to_ns, detail.zone);
     let when = if from == to { from } else { format!("{from}-{to}") };
-    sheet.labelled(2, 2 + "HH:MM:SS-HH:MM:SS".len() + 2, piece(Tone::Strong, &when), &interval_says(interval));
+    sheet.labelled(2, 2 + "HH:MM:SS-HH:MM:SS".len() + 2, styled(Tone::Strong, &when), &interval_says(interval));
 }
 
 pub(super) fn write_healthy(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {

@@ -1,7 +1,7 @@
 //! Explanations made by hand: what an engine may answer, figures invented.
 
 use fathom_causes::explanation::{
-    Baseline, CauseVerdict, Change, During, Evidence, Explanation, Headline, HeadlineKind, IntervalCause, Look,
+    Baseline, CauseVerdict, Change, DrillDown, During, Evidence, Explanation, Headline, HeadlineKind, IntervalCause,
     LossNote, Missing, PortFailures, PortSummary, RecordingSummary, SCHEMA, SlowInterval, SlowRequests, StackShare,
     Unexplained, Verdict,
 };
@@ -41,7 +41,7 @@ pub(crate) fn healthy() -> Explanation {
             figure("CPU of the JVM", 0.21, None, "cores"),
         ],
         causes: vec![ruled_out("lock_contention", "blocked on monitors", 0.002), not_enough("swap_in")],
-        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: vec![], look: Look::default() },
+        unexplained: Unexplained { share: 0.0, says: String::new(), stacks: vec![], drill_down: DrillDown::default() },
         losses: vec![],
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn one_cause() -> Explanation {
                 },
                 StackShare { stack: "CodeHeap::allocate(unsigned long);CodeBuffer::expand(int)".into(), share: 0.004 },
             ],
-            look: Look::default(),
+            drill_down: DrillDown::default(),
         },
         ..healthy()
     }
@@ -126,8 +126,12 @@ pub(crate) fn two_causes() -> Explanation {
     };
     answer.causes.splice(0..1, [downstream, locks, attributed]);
     answer.requests = vec![port(":8080", 12_340), port(":9090", 1)];
-    answer.unexplained =
-        Unexplained { share: 0.0004, says: "too little to look at".into(), stacks: vec![], look: Look::default() };
+    answer.unexplained = Unexplained {
+        share: 0.0004,
+        says: "too little to look at".into(),
+        stacks: vec![],
+        drill_down: DrillDown::default(),
+    };
     answer
 }
 
@@ -169,7 +173,7 @@ pub(crate) fn all_not_enough() -> Explanation {
             share: 1.0,
             says: "only latencies were given".into(),
             stacks: vec![],
-            look: Look::default(),
+            drill_down: DrillDown::default(),
         },
         ..healthy()
     }

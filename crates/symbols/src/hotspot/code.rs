@@ -28,7 +28,7 @@ pub(super) struct Heap {
 }
 
 /// A piece of code as it was found.
-pub(super) struct Piece {
+pub(super) struct CodeBlob {
     pub(super) start: u64,
     size_bytes: u32,
     /// Where its name is.
@@ -73,7 +73,7 @@ impl Heap {
     }
 
     /// The piece of code at an address.
-    pub(super) fn piece_at(&self, address: u64, layout: &Layout, memory: &dyn ReadAt) -> Option<Piece> {
+    pub(super) fn blob_at(&self, address: u64, layout: &Layout, memory: &dyn ReadAt) -> Option<CodeBlob> {
         word(memory, self.used_place).filter(|used| address < *used)?;
         let block = self.block_at(address, memory)?;
         let size_bytes = usize::try_from(layout.block_bytes + layout.blob.bytes).ok()?;
@@ -100,7 +100,7 @@ impl Heap {
     }
 }
 
-fn piece(at: u64, bytes: &[u8], layout: &Layout, memory: &dyn ReadAt) -> Option<Piece> {
+fn piece(at: u64, bytes: &[u8], layout: &Layout, memory: &dyn ReadAt) -> Option<CodeBlob> {
     let blob = &layout.blob;
     let (start, end) = (blob.begin.address(at, bytes)?, blob.end.address(at, bytes)?);
     let size_bytes = u32::try_from(end.checked_sub(start)?).ok()?;
@@ -117,10 +117,10 @@ fn piece(at: u64, bytes: &[u8], layout: &Layout, memory: &dyn ReadAt) -> Option<
     let method = if is_method { Some(value(bytes, blob.method)?) } else { None };
     let compile_id = if is_method { value(bytes, blob.compile_id)? } else { 0 };
     let scopes = layout.scopes.as_ref().filter(|_| is_method).and_then(|layout| Scopes::of(at, bytes, layout));
-    Some(Piece { start, size_bytes, name, method, kind, frame_bytes, compile_id, scopes })
+    Some(CodeBlob { start, size_bytes, name, method, kind, frame_bytes, compile_id, scopes })
 }
 
-impl Piece {
+impl CodeBlob {
     fn has(&self, address: u64) -> bool {
         address.checked_sub(self.start).is_some_and(|distance| distance < self.size_bytes.into())
     }

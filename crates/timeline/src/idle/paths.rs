@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use fathom_evidence::kinds::frame;
 use fathom_evidence::{Recording, StackId};
 
+use crate::frames::{begins_with, is_of_the_jdk};
+
 /// Symbols from the root to the leaf.
 pub(super) type Path = Vec<u32>;
 
@@ -64,7 +66,7 @@ impl Paths {
     pub(super) fn of_wait(&mut self, recording: &Recording, stack: StackId) -> Option<Path> {
         let path = self.whole(recording, stack)?;
         let leaf = path.last().map(|leaf| self.names[*leaf as usize].as_str())?;
-        let is_primitive = PRIMITIVES.iter().any(|begins| leaf.starts_with(begins));
+        let is_primitive = begins_with(leaf, PRIMITIVES);
         let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
         (is_primitive || frames.any(|symbol| OPEN_ENDED.contains(&symbol))).then_some(path)
     }
@@ -83,15 +85,14 @@ impl Paths {
 
     /// The parts of a path that are the application's, or its libraries', and not the JDK's: the first two parts of their names.
     pub(super) fn libraries<'p>(&'p self, path: &'p [u32]) -> impl Iterator<Item = &'p str> + 'p {
-        const JDK: &[&str] = &["java.", "jdk.", "sun.", "javax.", "com.sun."];
         let names = path.iter().map(|id| self.names[*id as usize].as_str());
-        names.filter(|name| !JDK.iter().any(|begins| name.starts_with(begins))).map(library)
+        names.filter(|name| !is_of_the_jdk(name)).map(library)
     }
 
     /// Whether a wait ends when time has passed, and not by another thread.
     pub(super) fn sleeps(&self, path: &[u32]) -> bool {
         let leaf = path.last().map_or("", |leaf| self.names[*leaf as usize].as_str());
-        ["java.lang.Thread.sleep", "java.util.concurrent.TimeUnit.sleep"].iter().any(|begins| leaf.starts_with(begins))
+        begins_with(leaf, &["java.lang.Thread.sleep", "java.util.concurrent.TimeUnit.sleep"])
     }
 
     /// Whether a path is no more than a thread's beginning.

@@ -38,13 +38,13 @@ pub(crate) fn flaw(sources: &Sources<'_>, requests: Option<&Requests>, stops: &[
 impl Flaw {
     /// Whether the requests that were measured are the work of the process: not a few, nor the smaller part of all.
     pub(crate) fn leaves_the_work(self) -> bool {
-        const MOST: f64 = 0.5;
-        !matches!(self, Flaw::Few) && !matches!(self, Flaw::Multiplexed(part) if part >= MOST)
+        const TOO_FEW_MEASURED: f64 = 0.5;
+        !matches!(self, Flaw::Few) && !matches!(self, Flaw::Multiplexed(part) if part >= TOO_FEW_MEASURED)
     }
 }
 
-/// A percentile of the others tells nothing of all, where so many are not among them.
-const MATTERS: f64 = 0.01;
+/// This part of all requests moves their 99th percentile: that of the others tells nothing of all where so many are not among them.
+pub const MOVES_P99: f64 = 0.01;
 
 /// Over all ports, since that which carries several at once may be the one whose requests count.
 fn multiplexed(sources: &Sources<'_>) -> Option<Flaw> {
@@ -52,7 +52,7 @@ fn multiplexed(sources: &Sources<'_>) -> Option<Flaw> {
     let sum = |of: fn(&Port) -> f64| 0.0 + ports.iter().map(of).sum::<f64>();
     let (several, all) = (sum(|port| port.overlapping), sum(|port| port.count + port.overlapping));
     let is_measured = sources.traffic.requests_are_measured() || sources.traffic.requests().next().is_none();
-    (is_measured && several >= 1.0 && several >= MATTERS * all).then(|| Flaw::Multiplexed(several / all))
+    (is_measured && several >= 1.0 && several >= MOVES_P99 * all).then(|| Flaw::Multiplexed(several / all))
 }
 
 fn coarse(sources: &Sources<'_>) -> Option<Flaw> {

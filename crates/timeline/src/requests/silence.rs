@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::grid::Grid;
 use crate::median::median;
-use crate::traffic::users::{LATE_FROM, Request};
+use crate::traffic::users::{LATE_FROM, Request, count, lengths};
 
 /// So many requests that came last tell whether everybody waits: one of them may be a long poll.
 const LAST: f64 = 5.0;
@@ -51,12 +51,10 @@ impl Silence {
 
     /// Each second in which most of those that came last were under way, with their lengths.
     pub(super) fn hung(&self, grid: Grid) -> impl Iterator<Item = (usize, Vec<(i64, f64)>)> + '_ {
-        let all: f64 = self.last.iter().map(|request| request.weight).sum();
+        let all = count(self.last.iter());
         let under_way = move |bucket: usize| {
-            let are = self.last.iter().filter(move |request| request.to_ns > grid.start_of(bucket));
-            let lengths: Vec<(i64, f64)> = are.map(|request| (request.duration_ns(), request.weight)).collect();
-            let hung: f64 = lengths.iter().map(|length| length.1).sum();
-            (2.0 * hung > all).then_some((bucket, lengths))
+            let are = || self.last.iter().filter(|request| request.to_ns > grid.start_of(bucket));
+            (2.0 * count(are()) > all).then(|| (bucket, lengths(are())))
         };
         // Each second more of them have been answered.
         self.buckets.clone().map_while(under_way)
@@ -87,7 +85,7 @@ impl Silences {
             self.count[bucket] += request.weight;
         }
         self.last.push_back(*request);
-        let mut weight: f64 = self.last.iter().map(|request| request.weight).sum();
+        let mut weight = count(self.last.iter());
         while self.last.front().is_some_and(|first| weight - first.weight >= LAST) {
             weight -= self.last.pop_front().map_or(0.0, |first| first.weight);
         }

@@ -3,7 +3,7 @@
 
 use fathom_evidence::kinds::counter;
 
-use crate::sources::{Series, Sources};
+use crate::sources::Sources;
 
 /// Data that came to a port and left it while somebody looked.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,18 +24,14 @@ impl Unpaired {
     /// What was counted at a port; `None` where it was not counted.
     pub fn of(sources: &Sources<'_>, port: &str) -> Option<Unpaired> {
         let arrivals = sources.counter(counter::DATA_ARRIVALS_COUNT, port);
-        let of = |name: &str| rise(&sources.counter(name, port));
+        let of = |name: &str| sources.counter(name, port).total_rise();
         let ((from_ns, _), (to_ns, _)) = (*arrivals.0.first()?, *arrivals.0.last()?);
         Some(Unpaired {
-            arrivals: rise(&arrivals),
+            arrivals: arrivals.total_rise(),
             sends: of(counter::DATA_SENDS_COUNT),
             received_bytes: of(counter::RECEIVED_BYTES),
             sent_bytes: of(counter::SENT_BYTES),
             counted_s: to_ns.saturating_sub(from_ns) as f64 / 1e9,
         })
     }
-}
-
-fn rise(series: &Series) -> f64 {
-    0.0 + series.rises().map(|rise| rise.2).sum::<f64>()
 }

@@ -7,22 +7,6 @@ use crate::startup::Startup;
 const STANDS_STILL: f64 = 0.5;
 
 impl SignalKind {
-    /// For how many buckets at the beginning it says nothing, because a JVM that starts is so.
-    pub(super) fn ordinary_at_start(self, startup: Startup) -> usize {
-        match self {
-            SignalKind::Given
-            | SignalKind::RequestLatency
-            | SignalKind::MedianLatency
-            | SignalKind::UnansweredRequests => 0,
-            SignalKind::Recompiling
-            | SignalKind::Interpreting
-            | SignalKind::Collecting
-            | SignalKind::RunQueue
-            | SignalKind::Cpu => startup.warm_up_buckets,
-            _ => startup.boot_buckets,
-        }
-    }
-
     /// Whether a value of it says that the whole application stood still for most of the time.
     pub(super) fn stands_still(self, value: f64) -> bool {
         matches!(self, SignalKind::Stopped | SignalKind::FullCollections) && value >= STANDS_STILL

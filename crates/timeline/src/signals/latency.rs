@@ -4,37 +4,25 @@ use std::ops::Range;
 
 use super::{Signal, SignalKind};
 use crate::account::Account;
-use crate::median::median;
-use crate::requests::Requests;
+use crate::median::{above_part, median};
+use crate::requests::{NOTICED_NS, Requests};
 
 /// Below this a 99th percentile varies several-fold by itself: a slice of the scheduler, a young collection, a timer are
 /// as long. So eight times the usual is asked for there, three times above, in ns.
-pub(super) const JITTER_P99_NS: f64 = 5e6;
+pub const JITTER_P99_NS: f64 = 5e6;
 
 /// The same of a median, which single requests do not move: three times below, twice above, in ns.
 pub(super) const JITTER_P50_NS: f64 = 3e6;
 
 /// What nobody who waits for an answer notices, in ns.
-pub(super) const UNNOTICED_NS: f64 = 1e6;
+pub const UNNOTICED_NS: f64 = 1e6;
 
 /// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
 /// of those around it are bad too, or when it is very bad.
 pub(super) fn all(account: &Account) -> Vec<Signal> {
-    const VERY_BAD_NS: f64 = 100e6;
     let Some(requests) = &account.requests else { return Vec::new() };
-    let signal = |kind, values: &[Option<f64>], factor, run| Signal {
-        kind,
-        values: smooth(values, VERY_BAD_NS),
-        floor: UNNOTICED_NS,
-        factor,
-        alone: VERY_BAD_NS,
-        run,
-        ideal_is_zero: false,
-    };
-    vec![
-        signal(SignalKind::RequestLatency, &requests.p99_ns, 3.0, 3),
-        signal(SignalKind::MedianLatency, &requests.p50_ns, 2.0, 3),
-    ]
+    let latencies = [(SignalKind::RequestLatency, &requests.p99_ns), (SignalKind::MedianLatency, &requests.p50_ns)];
+    latencies.map(|(kind, values)| Signal::new(kind, smooth(values))).to_vec()
 }
 
 /// Where about half of the requests are of a quick kind, the median jumps from one kind to the other when their shares change a little. A
@@ -60,13 +48,13 @@ pub(crate) fn highest(account: &Account, kind: SignalKind, seconds: Range<usize>
 }
 
 /// Each value as the middle one of those around it, unless it is very bad itself. A second without requests has none.
-fn smooth(values: &[Option<f64>], very_bad: f64) -> Vec<f64> {
+fn smooth(values: &[Option<f64>]) -> Vec<f64> {
     const WINDOW_BUCKETS: usize = 1;
     let of = |index: usize| {
         let value = values[index]?;
         let near = &values[index.saturating_sub(WINDOW_BUCKETS)..(index + WINDOW_BUCKETS + 1).min(values.len())];
         let usual = median(near.iter().flatten().copied().collect())?;
-        Some(if value >= very_bad { value } else { usual.min(very_bad) })
+        Some(if value >= NOTICED_NS { value } else { usual.min(NOTICED_NS) })
     };
     (0..values.len()).map(|index| of(index).unwrap_or(f64::NAN)).collect()
 }
@@ -78,9 +66,8 @@ impl Signal {
         let best = self.best_stretch()?;
         let mut later = self.values.iter().skip(from_bucket).copied().filter(|value| value.is_finite()).peekable();
         later.peek()?;
-        let mut near: Vec<f64> = later.filter(|value| *value <= self.factor * best).collect();
-        let third = near.len() / 3;
-        Some(if near.is_empty() { best } else { *near.select_nth_unstable_by(third, f64::total_cmp).1 })
+        let near = later.filter(|value| *value <= self.limits.factor * best);
+        Some(above_part(near.collect(), 3).unwrap_or(best))
     }
 
     /// The lowest middle value of any stretch of a twentieth of the recording (5 to 30 buckets: of three, two may be good by chance,
@@ -98,7 +85,7 @@ impl Signal {
         if !matches!(self.kind, SignalKind::RequestLatency | SignalKind::MedianLatency) || quiet <= 0.0 {
             return 0.0;
         }
-        let is_near = |value: &&f64| value.is_finite() && **value > 0.0 && **value <= self.factor * quiet;
+        let is_near = |value: &&f64| value.is_finite() && **value > 0.0 && **value <= self.limits.factor * quiet;
         let near = self.values.iter().skip(from_bucket).filter(is_near);
         let logs: Vec<f64> = near.map(|value| (value / quiet).ln()).collect();
         let spread =

@@ -6,17 +6,11 @@ mod scan;
 
 use std::ops::Range;
 
-use super::{Signal, SignalKind, latency};
+use super::{Limits, Signal, SignalKind, latency};
 use crate::account::Account;
 use crate::sources::Sources;
-use crate::traffic::users::{Request, quantile};
+use crate::traffic::users::{Request, lengths, quantile};
 use scan::Second;
-
-/// A second whose requests are this many times as often late as at other times.
-const FACTOR: f64 = 3.0;
-
-/// Late requests that are no more than this part of all harm nobody who looks at a percentile.
-const MIN_SHARE: f64 = 0.001;
 
 /// Requests are looked for that take so many times as long as all but a twentieth: where many are a little late at all times, much
 /// longer ones stand out among few.
@@ -31,8 +25,7 @@ pub(crate) fn find(sources: &Sources<'_>, account: &Account, told: &[bool]) -> O
     let all = &account.requests_as_work()?.count;
     let usable: Vec<bool> = (0..all.len()).map(|index| !told[index] && is_usable(account, index)).collect();
     let is_usual = |request: &Request| account.grid.bucket_of(request.from_ns).is_some_and(|index| usable[index]);
-    let lengths = sources.traffic.requests().filter(is_usual).map(|request| (request.duration_ns(), request.weight));
-    let usual_ns = quantile(&mut lengths.collect::<Vec<_>>(), USUAL)?;
+    let usual_ns = quantile(&mut lengths(sources.traffic.requests().filter(is_usual)), USUAL)?;
     let least_ns = |times: f64| (usual_ns * times).max(latency::JITTER_P99_NS);
     let is_late = |request: &Request| request.duration_ns() as f64 >= least_ns(LENGTHS[0]);
     let late: Vec<Request> = sources.traffic.requests().filter(is_late).collect();
@@ -88,21 +81,14 @@ impl<'a> Late<'a> {
     fn signal(&self, cluster: &Range<usize>) -> Option<(Signal, Vec<bool>, f64)> {
         let len = self.seconds.len();
         let is_other = |index: &usize| !cluster.contains(index);
-        let threshold = MIN_SHARE.max(FACTOR * self.share((0..len).filter(is_other)));
+        let Limits { floor, factor, .. } = SignalKind::RareRequests.limits();
+        let threshold = floor.max(factor * self.share((0..len).filter(is_other)));
         if self.share(cluster.clone()) < threshold {
             return None;
         }
         let slow = (0..len).map(|index| cluster.contains(&index) && self.usable[index]).collect();
         let values = (0..len).map(|index| self.share(index..index + 1)).collect();
-        let signal = Signal {
-            kind: SignalKind::RareRequests,
-            values,
-            floor: MIN_SHARE,
-            factor: FACTOR,
-            alone: 1.0,
-            run: 1,
-            ideal_is_zero: false,
-        };
+        let signal = Signal::new(SignalKind::RareRequests, values);
         Some((signal, slow, threshold))
     }
 }

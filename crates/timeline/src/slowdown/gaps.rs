@@ -1,5 +1,5 @@
 //! Seconds within an illness that no signal tells: a kind of time goes on as before, but is a small part of what threads do for a
-//! while, or too short a run. They are no quiet seconds, and the illness is one.
+//! while, or too short a run. They are no baseline, and the illness is one.
 
 use std::ops::Range;
 

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::quiet::around;
+use super::baseline::around;
 use super::{SlowInterval, Slowdown};
 use crate::grid::Grid;
 
 /// With more times than this that have nothing in common nobody looks at each for itself.
 const MAX_REGIMES: usize = 16;
 
-/// For each slow stretch, which regime it is of: stretches of one share quiet seconds near them. None where there are too many.
+/// For each slow stretch, which regime it is of: stretches of one share seconds of the baseline near them. None where there are too many.
 pub(super) fn of(grid: Grid, near: &[bool], intervals: &[SlowInterval]) -> Option<Vec<usize>> {
     let mut regimes: Vec<usize> = Vec::with_capacity(intervals.len());
     let mut last: Option<Range<usize>> = None;
@@ -29,8 +29,8 @@ pub(crate) struct Regime {
     pub(crate) slow: Vec<Range<usize>>,
     /// Each with what is near it.
     pub(crate) around: Vec<Range<usize>>,
-    /// The quiet ones near any of them, in order.
-    pub(crate) quiet: Vec<usize>,
+    /// The baseline near any of them, in order.
+    pub(crate) baseline: Vec<usize>,
 }
 
 impl Regime {
@@ -40,8 +40,8 @@ impl Regime {
         // Thousands of stretches lie near the same seconds.
         let mut near = vec![false; baseline.len()];
         around.iter().for_each(|around| near[around.clone()].fill(true));
-        let quiet = (0..baseline.len()).filter(|index| near[*index] && baseline[*index]).collect();
-        Regime { slow, around, quiet }
+        let near_any = (0..baseline.len()).filter(|index| near[*index] && baseline[*index]).collect();
+        Regime { slow, around, baseline: near_any }
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
         let stretches = [(310, 320, 0), (400, 900, 0), (2_500, 2_501, 1), (2_510, 2_512, 1)];
         let found = slowdown(grid, stretches.into_iter()).by_regime(grid);
         let regime = |slow: [Range<usize>; 2], around: [Range<usize>; 2], near: Range<usize>| Regime {
-            quiet: near.filter(|index| slow.iter().all(|slow| !slow.contains(index))).collect(),
+            baseline: near.filter(|index| slow.iter().all(|slow| !slow.contains(index))).collect(),
             slow: slow.to_vec(),
             around: around.to_vec(),
         };
@@ -93,7 +93,7 @@ mod tests {
         let grid = Grid::covering(0, 100_000 * BUCKET_NS);
         let found = slowdown(grid, (0..10_000).map(|index| (10 * index + 5, 10 * index + 6, 0))).by_regime(grid);
         assert_eq!(
-            found.iter().map(|regime| (regime.slow.len(), regime.quiet.len())).collect::<Vec<_>>(),
+            found.iter().map(|regime| (regime.slow.len(), regime.baseline.len())).collect::<Vec<_>>(),
             [(10_000, 90_000)]
         );
     }

@@ -1,6 +1,6 @@
 //! Calls of other services, as they were measured at their sockets: how long the other side took, apart from what happened here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use fathom_evidence::detail::{self, from_text};
 use fathom_evidence::kinds::span;
@@ -38,7 +38,7 @@ pub(crate) struct Calls {
     /// In order of their beginning.
     pub(crate) all: Vec<Call>,
     /// When each thread had a call under way that it also read the answer of.
-    waiting: HashMap<i64, Intervals>,
+    waiting: BTreeMap<i64, Intervals>,
 }
 
 impl Calls {
@@ -47,7 +47,7 @@ impl Calls {
         let Some(kind) = recording.strings.find(span::CALL) else { return Calls::default() };
         let source = users::measured_by(recording, span::CALL);
         let mut calls = Calls::default();
-        let mut waiting: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+        let mut waiting = Vec::new();
         for row in recording.spans.rows().filter(|span| span.kind == kind && Some(span.source) == source) {
             let detail: detail::Call = from_text(recording.text(row.detail));
             let is_own =
@@ -58,7 +58,7 @@ impl Calls {
             }
             let peer_ns = detail.peer_ns.unwrap_or(row.duration_ns).max(0);
             if detail.reader_tid.is_none() {
-                waiting.entry(row.tid).or_default().push((row.time_ns, row.time_ns.saturating_add(peer_ns)));
+                waiting.push((row.tid, row.time_ns, row.time_ns.saturating_add(peer_ns)));
             }
             let weight = detail.stands_for.unwrap_or(1).max(1) as f64;
             let unsent = Unsent::of_question(&detail);
@@ -74,7 +74,7 @@ impl Calls {
             });
         }
         calls.all.sort_by_key(|call| call.from_ns);
-        calls.waiting = waiting.into_iter().map(|(tid, calls)| (tid, Intervals::union(calls))).collect();
+        calls.waiting = Intervals::by_key(waiting);
         calls
     }
 

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId, StrId};
 
+use crate::frames::begins_with;
+
 /// What a thread parks on that waits for a result; a queue, on which an idle thread parks, is not here.
 const RESULTS: &[&str] = &["CompletableFuture$Signaller", "FutureTask", "CountDownLatch$Sync"];
 
@@ -54,15 +56,11 @@ impl Clients {
 
 fn is_result(class: &str) -> bool {
     let simple = class.rsplit(['.', '/']).next().unwrap_or(class);
-    RESULTS.contains(&simple) || is_of_a_client(class)
-}
-
-fn is_of_a_client(name: &str) -> bool {
-    CLIENTS.iter().any(|package| name.starts_with(package))
+    RESULTS.contains(&simple) || begins_with(class, CLIENTS)
 }
 
 /// The outermost frame of a client: what the application called.
 fn entry_point(recording: &Recording, stack: StackId) -> Option<StrId> {
     let frames = recording.stacks.leaf_to_root(stack).map(|frame| frame.symbol);
-    frames.filter(|symbol| is_of_a_client(recording.text(*symbol))).last()
+    frames.filter(|symbol| begins_with(recording.text(*symbol), CLIENTS)).last()
 }

@@ -11,13 +11,14 @@
 //! thread that answers sleeps is there nothing in the program to be seen: it stands for a service
 //! that is slow, for as long as it sleeps.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fathom_evidence::detail::{Io, SystemCall, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
+use crate::frames::begins_with;
 use crate::intervals::Intervals;
 use crate::wakers::Wakers;
 
@@ -35,7 +36,7 @@ pub(crate) struct Peers {
     own: HashSet<StrId>,
     wakers: Wakers,
     /// When threads slept.
-    sleeps: HashMap<i64, Intervals>,
+    sleeps: BTreeMap<i64, Intervals>,
 }
 
 impl Peers {
@@ -89,14 +90,11 @@ impl Peers {
 }
 
 /// When each thread slept, as the JVM or the kernel saw it.
-fn sleeps(recording: &Recording) -> HashMap<i64, Intervals> {
+fn sleeps(recording: &Recording) -> BTreeMap<i64, Intervals> {
     let [sleep, blocked] = [span::SLEEP, span::BLOCKED].map(|kind| recording.strings.find(kind));
     let is_sleep = |wait: &Span| Some(wait.kind) == sleep || Some(wait.kind) == blocked && Some(wait.name) == sleep;
-    let mut by_thread: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
-    for sleep in recording.spans.rows().filter(is_sleep) {
-        by_thread.entry(sleep.tid).or_default().push((sleep.time_ns, sleep.end_ns()));
-    }
-    by_thread.into_iter().map(|(tid, sleeps)| (tid, Intervals::union(sleeps))).collect()
+    let sleeps = recording.spans.rows().filter(is_sleep);
+    Intervals::by_key(sleeps.map(|sleep| (sleep.tid, sleep.time_ns, sleep.end_ns())))
 }
 
 /// Who talks to a peer.
@@ -171,7 +169,7 @@ fn peer_of_call(recording: &Recording, call: &Span) -> Option<(String, u32)> {
 
 /// Whether a peer is on this host.
 pub(crate) fn is_loopback(name: &str) -> bool {
-    ["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"].iter().any(|local| name.starts_with(local))
+    begins_with(name, &["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"])
 }
 
 fn has_service_port(recording: &Recording, detail: StrId) -> bool {

@@ -4,6 +4,7 @@
 //! that the process listens on: the service's, and those of its administration. The port that leads is the one at which most
 //! time was lost, of those that a good part of the requests came to, so that a slow admin port makes no slow service.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
 
 use fathom_evidence::detail::{self, from_text};
@@ -40,7 +41,7 @@ pub(crate) fn measured_by(recording: &Recording, kind: &str) -> Option<StrId> {
 }
 
 /// A port leads only if it has this part of all requests.
-const MIN_SHARE_OF_REQUESTS: f64 = 0.1;
+const MIN_LEADING_SHARE: f64 = 0.1;
 
 /// A request takes longer than so many times the median of its port before its time is lost.
 pub(crate) const LATE_FROM: f64 = 2.0;
@@ -77,13 +78,6 @@ pub struct Request {
     pub worked_on: Option<(i64, i64)>,
     /// How far its length may be off, in ns.
     pub uncertain_ns: i64,
-}
-
-impl Port {
-    /// How much of what came to it came several at once on one connection.
-    pub fn overlapping_part(&self) -> f64 {
-        self.overlapping / (self.count + self.overlapping).max(1.0)
-    }
 }
 
 impl Request {
@@ -156,13 +150,9 @@ impl AtSockets {
                 }
             }
         }
-        let curt: BTreeMap<StrId, f64> = answers.into_iter().map(|(port, answers)| (port, answers.curt())).collect();
         by_port.values_mut().for_each(|requests| requests.sort_by_key(|request| request.from_ns));
-        let several = |name: &StrId| overlapping.get(name).copied();
-        let curt = |name: &StrId| curt.get(name).copied().unwrap_or(0.0);
-        let port = |(name, requests): (&StrId, &Vec<Request>)| Port {
-            curt: curt(name),
-            ..port(*name, requests, several(name))
+        let port = |(name, requests): (&StrId, &Vec<Request>)| {
+            port(*name, requests, overlapping.get(name).copied(), answers.get(name).map_or(0.0, Answers::curt))
         };
         let mut ports: Vec<Port> = by_port.iter().map(port).collect();
         let all: f64 = ports.iter().map(|port| port.count).sum();
@@ -232,7 +222,7 @@ fn worked_on(span: &Span, detail: &detail::Request) -> Option<(i64, i64)> {
 
 /// Whether a port has a good part of all requests.
 pub(crate) fn leads(port: &Port, all: f64) -> bool {
-    port.count >= MIN_SHARE_OF_REQUESTS * all
+    port.count >= MIN_LEADING_SHARE * all
 }
 
 /// The time that requests lost against a usual length, in ns.
@@ -241,26 +231,21 @@ pub(crate) fn late_ns(requests: &[Request], usual_ns: f64) -> f64 {
     0.0 + requests.iter().map(late).sum::<f64>()
 }
 
-fn port(name: StrId, requests: &[Request], several: Option<(f64, i64)>) -> Port {
-    let mut by_length: Vec<(i64, f64)> = requests.iter().map(|one| (one.duration_ns(), one.weight)).collect();
+fn port(name: StrId, requests: &[Request], several: Option<(f64, i64)>, curt: f64) -> Port {
+    let mut by_length = lengths(requests.iter());
     let mut at = |q| quantile(&mut by_length, q).unwrap_or(0.0);
     let (p50_ns, p99_ns, longest_ns) = (at(0.5), at(0.99), at(1.0));
-    let (count, lost_ns) = (requests.iter().map(|one| one.weight).sum(), late_ns(requests, p50_ns));
     let uncertain_ns = requests.iter().map(|one| one.uncertain_ns).min().unwrap_or(0) as f64;
-    let without = requests.iter().filter(|one| one.answer != Answer::Sent);
-    let unanswered = 0.0 + without.map(|one| one.weight).sum::<f64>();
-    let (overlapping, overlapping_from_ns) = several.map_or((0.0, None), |(count, from_ns)| (count, Some(from_ns)));
-    let curt = 0.0;
     Port {
         name,
-        count,
-        unanswered,
-        overlapping,
-        overlapping_from_ns,
+        count: count(requests.iter()),
+        unanswered: count(requests.iter().filter(|one| one.answer != Answer::Sent)),
+        overlapping: several.map_or(0.0, |(count, _)| count),
+        overlapping_from_ns: several.map(|(_, from_ns)| from_ns),
         p50_ns,
         p99_ns,
         longest_ns,
-        lost_ns,
+        lost_ns: late_ns(requests, p50_ns),
         uncertain_ns,
         curt,
     }
@@ -297,10 +282,19 @@ impl Answers {
 /// The median of those that came in some time, of enough to tell.
 pub(crate) fn usual_ns(requests: &[Request], time: &Intervals) -> Option<f64> {
     const MIN_FOR_MEDIAN: f64 = 20.0;
-    let within = requests.iter().filter(|request| time.contains(request.from_ns));
-    let mut lengths: Vec<(i64, f64)> = within.map(|request| (request.duration_ns(), request.weight)).collect();
-    let count: f64 = lengths.iter().map(|length| length.1).sum();
-    if count >= MIN_FOR_MEDIAN { quantile(&mut lengths, 0.5) } else { None }
+    let within = || requests.iter().filter(|request| time.contains(request.from_ns));
+    if count(within()) >= MIN_FOR_MEDIAN { quantile(&mut lengths(within()), 0.5) } else { None }
+}
+
+/// How many some requests stand for.
+pub fn count<R: Borrow<Request>>(requests: impl Iterator<Item = R>) -> f64 {
+    // `sum()` of an empty iterator of floats is -0.0.
+    0.0 + requests.map(|request| request.borrow().weight).sum::<f64>()
+}
+
+/// How long some requests took, in ns, with how many each stands for.
+pub(crate) fn lengths<R: Borrow<Request>>(requests: impl Iterator<Item = R>) -> Vec<(i64, f64)> {
+    requests.map(|request| (request.borrow().duration_ns(), request.borrow().weight)).collect()
 }
 
 /// The quantile of values that stand for many each; it sorts them.

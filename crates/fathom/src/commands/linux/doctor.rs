@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fathom_collectors::host::{Ability, abilities};
-use fathom_collectors::{Collector, Lesser, Manners, Target, Tier, collectors, manners};
+use fathom_collectors::{Collector, Lesser, Policy, Target, Tier, collectors, policy};
 use fathom_report::doctor::{self, CollectorLine, Doctor, HostLine};
 use fathom_report::json;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     });
     let plan = target.as_ref().map(|target| HostLine {
         name: "what a recording does to the JVM".to_owned(),
-        value: manners::plan(target, Manners::default(), &manners::Glance::default()),
+        value: policy::plan(target, Policy::default(), &policy::Glance::default()),
         means: "--jfr and --agent (always, auto, never) of fathom record change it".to_owned(),
     });
     let host = host.chain(plan);

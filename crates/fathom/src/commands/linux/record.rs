@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fathom_collectors::recorder::{self, End, Plan, Recorded, Watcher};
-use fathom_collectors::{Refusal, Target, collectors, manners};
+use fathom_collectors::{Refusal, Target, collectors, policy};
 use fathom_evidence::mask;
 use fathom_report::recorded::{self, RecordedPart};
 use fathom_report::{json, units};
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let plan = plan(args);
     if !args.json && ["jfr", "async_profiler"].iter().any(|name| plan.wants_name(name)) {
         // On stderr, before anything is done. A closed stderr does not prevent the recording.
-        complain(&manners::plan(&target, plan.manners(), &plan.order.glance));
+        complain(&policy::plan(&target, plan.policy(), &plan.order.glance));
     }
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
     let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;
@@ -68,7 +68,7 @@ fn names() -> String {
 fn plan(args: &Args) -> Plan {
     let ns = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
     let mut plan = Plan::new(PathBuf::from("."));
-    plan.order.manners = args.manners.manners();
+    plan.order.policy = args.policy.policy();
     plan.order.page_fault_ns = ns(args.page_fault);
     plan.order.blocked_ns = ns(args.blocked);
     plan.order.run_queue_ns = ns(args.run_queue);

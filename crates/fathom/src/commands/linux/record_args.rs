@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(super) max_size: u64,
 
     #[command(flatten)]
-    pub(super) manners: super::manners::Wish,
+    pub(super) policy: super::policy::Wish,
 
     /// Only these collectors (fathom doctor lists them)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -86,7 +86,7 @@ impl Args {
         words.extend(self.duration.map(|duration| us("for", duration)));
         words.extend(names("only", &self.only));
         words.extend(names("without", &self.without));
-        words.extend(self.manners.words());
+        words.extend(self.policy.words());
         words.extend(self.keep_secrets.then(|| "--keep-secrets".to_owned()));
         words.extend(self.json.then(|| "--json".to_owned()));
         words

@@ -237,7 +237,12 @@ mod tests {
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },
             figures: Vec::new(),
             causes,
-            unexplained: Unexplained { share: 0.0, says: String::new(), stacks: Vec::new(), look: Default::default() },
+            unexplained: Unexplained {
+                share: 0.0,
+                says: String::new(),
+                stacks: Vec::new(),
+                drill_down: Default::default(),
+            },
             losses: Vec::new(),
         }
     }

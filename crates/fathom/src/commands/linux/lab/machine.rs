@@ -64,7 +64,7 @@ impl Others {
 pub(super) fn wait_for_cpus(is_stopped: impl Fn() -> bool) {
     let began = Instant::now();
     let mut was_told = false;
-    while let Some(complaint) = look().filter(|_| began.elapsed() < PATIENCE && !is_stopped()) {
+    while let Some(complaint) = complaint().filter(|_| began.elapsed() < PATIENCE && !is_stopped()) {
         if !was_told {
             say(&format!(
                 "{complaint}: the lab waits for up to {} s, because its figures would not be its own",
@@ -78,7 +78,7 @@ pub(super) fn wait_for_cpus(is_stopped: impl Fn() -> bool) {
     }
 }
 
-fn look() -> Option<String> {
+fn complaint() -> Option<String> {
     let before = Ticks::now()?;
     thread::sleep(GLANCE);
     before.others_until(Ticks::now()?).complaint()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use fathom_causes::explanation::Explanation;
-use fathom_collectors::{Manners, Refusal, Target, Tier, collectors, recorder};
+use fathom_collectors::{Policy, Refusal, Target, Tier, collectors, recorder};
 use fathom_labs::{
     Arrivals, JdkWish, JfrSettings, Lab, LabError, Lengths, LiveRecorder, PhaseLatency, PhaseRole, Progress, Recorder,
     Rights, RunOptions, RunOutput, Variant,
@@ -184,11 +184,11 @@ impl Asked {
         }
     }
 
-    fn manners(self) -> Manners {
+    fn policy(self) -> Policy {
         match self {
-            Asked::Everything => Manners::thorough(),
-            Asked::AllButJfr => Manners::without_jfr(),
-            Asked::Nothing => Manners::untouched(),
+            Asked::Everything => Policy::thorough(),
+            Asked::AllButJfr => Policy::without_jfr(),
+            Asked::Nothing => Policy::untouched(),
         }
     }
 }
@@ -199,7 +199,7 @@ impl LiveRecorder for FromOutside {
             let never = AtomicBool::new(false);
             let mut plan = recorder::Plan::new(folder.to_owned());
             // A lab shows all that can be known, and lets the recorder begin before the load does. Its log is read as a file.
-            plan.order.manners = self.asked.manners();
+            plan.order.policy = self.asked.policy();
             plan.without = vec!["gc_log".to_owned()];
             if self.rights == Rights::Unprivileged {
                 let privileged = collectors().iter().filter(|collector| collector.tier() > Tier::Process);

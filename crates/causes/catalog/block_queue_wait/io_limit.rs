@@ -59,7 +59,7 @@ impl Waits {
 }
 
 /// What a limit did; `None` when the waits have requests, or no limit is used much.
-pub fn find(comparison: &Comparison<'_>) -> Option<Finding> {
+pub(super) fn find(comparison: &Comparison<'_>) -> Option<Finding> {
     let limit = most_used(&comparison.slow).filter(|limit| limit.used() >= USED)?;
     let lives = block_io::RequestIntervals::of(comparison.sources());
     let waits = waits(comparison, &comparison.slow, &lives);
@@ -85,7 +85,7 @@ pub fn find(comparison: &Comparison<'_>) -> Option<Finding> {
 }
 
 /// Whether a limit that nobody looked for could be why threads wait for files without a request.
-pub fn may_be(comparison: &Comparison<'_>) -> bool {
+pub(super) fn may_be(comparison: &Comparison<'_>) -> bool {
     let is_recorded = comparison.has_source("cgroup") || comparison.sources().has_counter(counter::CGROUP_IO_COUNT);
     let waits = waits(comparison, &comparison.slow, &block_io::RequestIntervals::of(comparison.sources()));
     !is_recorded && waits.without_ns > 0.0 && waits.without_ns >= MIN_SHARE_WITHOUT_REQUEST * waits.all_ns

@@ -1,7 +1,7 @@
 //! What may be done to the JVM, as words of a command line.
 
 use clap::ValueEnum;
-use fathom_collectors::{Manners, Use};
+use fathom_collectors::{Policy, Use};
 
 /// Wishes of whoever records.
 #[derive(Debug, clap::Args)]
@@ -51,8 +51,8 @@ impl When {
 }
 
 impl Wish {
-    pub(super) fn manners(&self) -> Manners {
-        Manners { jfr: self.jfr.is(), agent: self.agent().is(), keep_ring: self.keep_ring }
+    pub(super) fn policy(&self) -> Policy {
+        Policy { jfr: self.jfr.is(), agent: self.agent().is(), keep_ring: self.keep_ring }
     }
 
     /// The same as words of a command line.

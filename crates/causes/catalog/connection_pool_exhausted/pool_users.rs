@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::{Recording, StackId};
+use fathom_timeline::begins_with;
 
 use crate::Comparison;
 use crate::format;
@@ -24,13 +25,13 @@ const PROXIES: &[&str] = &[
 const KNOWN: &[&str] = &["com.zaxxer.hikari.", "org.apache.tomcat.jdbc.pool.", "com.mchange.v2."];
 
 /// Whether users of a pool would be seen: its frame is that of a pool whose proxies are known.
-pub fn knows(pool: &str) -> bool {
-    KNOWN.iter().any(|known| pool.starts_with(known))
+pub(super) fn knows(pool: &str) -> bool {
+    begins_with(pool, KNOWN)
 }
 
 /// Threads that had an object in hand in the slow time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Users {
+pub(super) struct Users {
     threads: usize,
     /// The one that was seen most.
     name: String,
@@ -40,7 +41,7 @@ pub struct Users {
 
 impl Users {
     /// Those of the slow time; none if no thread was seen.
-    pub fn of(comparison: &Comparison<'_>) -> Option<Users> {
+    pub(super) fn of(comparison: &Comparison<'_>) -> Option<Users> {
         let recording = comparison.recording();
         let rows = recording.samples.rows();
         let rows = rows.map(|row| (row.time_ns, row.time_ns.saturating_add(1), row.tid, row.stack_id));
@@ -63,7 +64,7 @@ impl Users {
     }
 
     /// For example `handler-1 and 9 other threads had one in hand in the slow time, mostly in shop.Orders.load`.
-    pub fn says(&self) -> String {
+    pub(super) fn says(&self) -> String {
         let others = match self.threads - 1 {
             0 => String::new(),
             more => format!(" and {}", format::count(more, "other thread")),
@@ -75,7 +76,7 @@ impl Users {
 /// The code that called a proxy of a pool, if any did in this stack.
 fn caller(recording: &Recording, stack: StackId) -> Option<&str> {
     let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    let is_proxy = |symbol: &&str| PROXIES.iter().any(|proxy| symbol.starts_with(proxy));
+    let is_proxy = |symbol: &&str| begins_with(symbol, PROXIES);
     frames.find(is_proxy)?;
     frames.find(|symbol| !is_proxy(symbol))
 }

@@ -4,15 +4,15 @@ use std::fmt;
 
 /// MIDR_EL1: who made the core, and which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Midr {
+pub(super) struct Midr {
     /// 0x41 is Arm.
-    pub implementer: u8,
+    pub(super) implementer: u8,
     /// Major revision: the `3` of r3p1.
-    pub variant: u8,
+    pub(super) variant: u8,
     /// Kind of core.
-    pub part: u16,
+    pub(super) part: u16,
     /// Minor revision: the `1` of r3p1.
-    pub revision: u8,
+    pub(super) revision: u8,
 }
 
 /// Cores of Arm that services run on.
@@ -31,7 +31,7 @@ const NEOVERSE_N1: u16 = 0xd0c;
 
 impl Midr {
     /// From the register's value.
-    pub fn of(register: u64) -> Midr {
+    pub(super) fn of(register: u64) -> Midr {
         Midr {
             implementer: (register >> 24) as u8,
             variant: (register >> 20) as u8 & 0xf,
@@ -42,7 +42,7 @@ impl Midr {
 
     /// Whether erratum 1542419 names it: Neoverse N1 r3p0 to r4p0. The workaround lets each invalidation of an
     /// instruction cache line by a program trap to firmware, where the firmware has it.
-    pub fn has_erratum_1542419(self) -> bool {
+    pub(super) fn has_erratum_1542419(self) -> bool {
         let release = (self.variant, self.revision);
         self.implementer == ARM && self.part == NEOVERSE_N1 && ((3, 0)..=(4, 0)).contains(&release)
     }
@@ -59,33 +59,14 @@ impl fmt::Display for Midr {
     }
 }
 
-/// CTR_EL0: what a program has to do after it has changed code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CacheType {
-    /// Data cache lines need not be cleaned (IDC).
-    pub needs_no_clean: bool,
-    /// Instruction cache lines need not be invalidated (DIC).
-    pub needs_no_invalidation: bool,
-    /// Smallest line of an instruction cache, in bytes.
-    pub instruction_line_bytes: u32,
-    /// Smallest line of a data cache, in bytes.
-    pub data_line_bytes: u32,
-}
-
-impl CacheType {
-    /// From the register's value, as programs read it: the kernel may show another one than the core has.
-    pub fn of(register: u64) -> CacheType {
-        CacheType {
-            needs_no_clean: register >> 28 & 1 == 1,
-            needs_no_invalidation: register >> 29 & 1 == 1,
-            instruction_line_bytes: 4 << (register & 0xf),
-            data_line_bytes: 4 << (register >> 16 & 0xf),
-        }
-    }
+/// Whether a program that has changed code need not invalidate lines of instruction caches (DIC), by the value of CTR_EL0 as programs
+/// read it: the kernel may show another one than the core has.
+pub(super) fn needs_no_invalidation(ctr: u64) -> bool {
+    ctr >> 29 & 1 == 1
 }
 
 /// The number in `0x413fd0c1`.
-pub fn register(text: &str) -> Option<u64> {
+pub(super) fn register(text: &str) -> Option<u64> {
     u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
@@ -115,22 +96,16 @@ mod tests {
 
     #[test]
     fn cache_types_by_their_register() {
-        for (value, clean, invalidate, instruction, data) in [
+        for (value, expected) in [
             // Graviton2 as the published case read it: IDC is set, DIC is not.
-            (0x9444_c004, true, false, 64, 64),
-            (0xb444_c004, true, true, 64, 64),
-            (0x8444_c004, false, false, 64, 64),
+            (0x9444_c004, false),
+            (0xb444_c004, true),
+            (0x8444_c004, false),
             // The kernel shows lines of a page where each flush traps.
-            (0x9444_c00a, true, false, 4096, 64),
-            (u64::MAX, true, true, 131_072, 131_072),
+            (0x9444_c00a, false),
+            (u64::MAX, true),
         ] {
-            let expected = CacheType {
-                needs_no_clean: clean,
-                needs_no_invalidation: invalidate,
-                instruction_line_bytes: instruction,
-                data_line_bytes: data,
-            };
-            assert_eq!(CacheType::of(value), expected, "{value:#x}");
+            assert_eq!(needs_no_invalidation(value), expected, "{value:#x}");
         }
     }
 

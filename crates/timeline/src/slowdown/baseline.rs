@@ -1,4 +1,4 @@
-//! Quiet seconds: what slow ones are compared with.
+//! The baseline: seconds that slow ones are compared with.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use crate::account::Account;
 use crate::grid::{Grid, NEAR_BUCKETS};
 use crate::startup::Startup;
 
-/// Fewer quiet seconds than this are no baseline.
+/// Fewer seconds than this are no baseline.
 pub(super) const BASELINE_MIN_BUCKETS: usize = 3;
 
-/// Where so few quiet seconds are near, all there are have to do.
+/// Where so few of its seconds are near, all there are have to do.
 const NEAR_MIN_BUCKETS: usize = 10;
 
 /// The buckets of a slow stretch, and those that are near it.
@@ -20,12 +20,12 @@ pub(super) fn around(grid: Grid, interval: &SlowInterval) -> Range<usize> {
     buckets.start.saturating_sub(reach)..(buckets.end + reach).min(grid.len)
 }
 
-/// Quiet seconds near some slow stretches; none where one of them has too few.
+/// The seconds of it near some slow stretches; none where one of them has too few.
 pub(super) fn near(grid: Grid, baseline: &[bool], intervals: &[SlowInterval]) -> Option<Vec<bool>> {
     let mut near = vec![false; baseline.len()];
     for around in intervals.iter().map(|interval| around(grid, interval)) {
-        let quiet = baseline[around.clone()].iter().filter(|is| **is).count();
-        if quiet < NEAR_MIN_BUCKETS {
+        let count = baseline[around.clone()].iter().filter(|is| **is).count();
+        if count < NEAR_MIN_BUCKETS {
             return None;
         }
         near[around.clone()].copy_from_slice(&baseline[around]);
@@ -33,7 +33,7 @@ pub(super) fn near(grid: Grid, baseline: &[bool], intervals: &[SlowInterval]) ->
     Some(near)
 }
 
-/// Quiet seconds after start-up. The seconds between stalls that belong together are slow in the
+/// Seconds after start-up that are not slow. The seconds between stalls that belong together are slow in the
 /// story, but where stalls go through the whole recording they are all there is.
 pub(super) fn baseline(account: &Account, touched: &[bool], slow: &[bool]) -> Vec<bool> {
     if !slow.contains(&true) {

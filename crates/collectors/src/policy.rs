@@ -46,7 +46,7 @@ pub enum Use {
 
 /// What may be done to the JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Manners {
+pub struct Policy {
     /// Flight Recorder is started; one that runs already is asked for what it has.
     pub jfr: Use,
     /// async-profiler is loaded.
@@ -56,26 +56,26 @@ pub struct Manners {
 }
 
 /// Only what the JVM does not feel.
-impl Default for Manners {
-    fn default() -> Manners {
-        Manners { jfr: Use::Auto, agent: Use::Auto, keep_ring: false }
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { jfr: Use::Auto, agent: Use::Auto, keep_ring: false }
     }
 }
 
-impl Manners {
+impl Policy {
     /// Everything that tells more, and nothing that stays.
-    pub fn thorough() -> Manners {
-        Manners { jfr: Use::Always, agent: Use::Always, keep_ring: false }
+    pub fn thorough() -> Policy {
+        Policy { jfr: Use::Always, agent: Use::Always, keep_ring: false }
     }
 
     /// Everything but Flight Recorder.
-    pub fn without_jfr() -> Manners {
-        Manners { jfr: Use::Never, ..Manners::thorough() }
+    pub fn without_jfr() -> Policy {
+        Policy { jfr: Use::Never, ..Policy::thorough() }
     }
 
     /// Nothing at all is asked of the JVM.
-    pub fn untouched() -> Manners {
-        Manners { jfr: Use::Never, agent: Use::Never, keep_ring: false }
+    pub fn untouched() -> Policy {
+        Policy { jfr: Use::Never, agent: Use::Never, keep_ring: false }
     }
 
     /// Whether Flight Recorder may be asked.
@@ -92,13 +92,13 @@ impl Manners {
     }
 
     /// What is left of it where somebody leaves out collectors: Flight Recorder may be one, or what stands in for an agent.
-    pub(crate) fn among(self, is_wanted: impl Fn(&str) -> bool) -> Manners {
+    pub(crate) fn among(self, is_wanted: impl Fn(&str) -> bool) -> Policy {
         let jfr = if is_wanted("jfr") { self.jfr } else { Use::Never };
         let agent = match self.agent {
             Use::Auto if !is_wanted("cpu_samples") => Use::Always,
             agent => agent,
         };
-        Manners { jfr, agent, ..self }
+        Policy { jfr, agent, ..self }
     }
 
     /// Whether an agent may be loaded.
@@ -114,8 +114,8 @@ impl Manners {
 
 /// What a recording of `target` would do to it, in one line for a person. With the glance of the recording's order it is what that
 /// does.
-pub fn plan(target: &Target, manners: Manners, glance: &Glance) -> String {
-    let jfr = match manners.jfr_of(target, glance) {
+pub fn plan(target: &Target, policy: Policy, glance: &Glance) -> String {
+    let jfr = match policy.jfr_of(target, glance) {
         Err(refusal) => format!("no Flight Recorder ({})", refusal.why),
         Ok(()) if has_recorder(target) => "Flight Recorder, which was started before, is asked for more".to_owned(),
         Ok(()) if recompiles(jdk(target)) => {
@@ -124,12 +124,12 @@ pub fn plan(target: &Target, manners: Manners, glance: &Glance) -> String {
         }
         Ok(()) => "Flight Recorder is started, which is felt for some seconds".to_owned(),
     };
-    let agent = match manners.agent_of(target, glance) {
+    let agent = match policy.agent_of(target, glance) {
         Err(refusal) => format!("no async-profiler ({})", refusal.why),
         Ok(()) => "async-profiler is loaded and takes 50 samples a second of each CPU".to_owned(),
     };
     let after =
-        if manners.keep_ring { "Flight Recorder goes on afterwards" } else { "all of it ends with the recording" };
+        if policy.keep_ring { "Flight Recorder goes on afterwards" } else { "all of it ends with the recording" };
     format!("{jfr}; {agent}; {after}")
 }
 
@@ -287,7 +287,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let _accepted = listener.accept().unwrap();
-        let refusal = Manners::default().jfr_of(&this, &Glance::default()).unwrap_err();
+        let refusal = Policy::default().jfr_of(&this, &Glance::default()).unwrap_err();
         assert!(refusal.why.contains("requests to :") && !refusal.may_pass, "{refusal:?}");
     }
 
@@ -302,22 +302,22 @@ mod tests {
 
     #[test]
     fn an_agent_is_loaded_where_nothing_stands_in_for_it() {
-        let auto = Manners::default();
+        let auto = Policy::default();
         for (left_out, jfr, agent) in
             [("", Use::Auto, Use::Auto), ("jfr", Use::Never, Use::Auto), ("cpu_samples", Use::Auto, Use::Always)]
         {
-            let manners = auto.among(|name| name != left_out);
-            assert_eq!((manners.jfr, manners.agent), (jfr, agent), "without {left_out}");
+            let policy = auto.among(|name| name != left_out);
+            assert_eq!((policy.jfr, policy.agent), (jfr, agent), "without {left_out}");
         }
-        assert_eq!(Manners::untouched().among(|_| false).agent, Use::Never);
+        assert_eq!(Policy::untouched().among(|_| false).agent, Use::Never);
     }
 
     #[test]
     fn what_is_forced_needs_no_look_at_the_machine() {
         let (this, glance) = (Target::of(std::process::id()).unwrap(), Glance::default());
-        let thorough = Manners::thorough();
+        let thorough = Policy::thorough();
         assert_eq!((thorough.jfr_of(&this, &glance), thorough.agent_of(&this, &glance)), (Ok(()), Ok(())));
-        let never = Manners { jfr: Use::Never, agent: Use::Never, keep_ring: false };
+        let never = Policy { jfr: Use::Never, agent: Use::Never, keep_ring: false };
         assert!(never.jfr_of(&this, &glance).is_err() && never.agent_of(&this, &glance).is_err());
         assert!(plan(&this, never, &glance).contains("--jfr never"));
         assert!(glance.0.lock().unwrap().is_none());
@@ -329,9 +329,9 @@ mod tests {
         for (idle, is_loaded) in [(0.0, false), (1.0, true)] {
             let room = Room { is_throttled: false, idle: Some(idle) };
             let glance = Glance(Arc::new(Mutex::new(Some((Instant::now(), room)))));
-            let manners = Manners { agent: Use::Auto, jfr: Use::Never, keep_ring: false };
-            let says = plan(&this, manners, &glance);
-            assert_eq!(manners.agent_of(&this, &glance.clone()).is_ok(), is_loaded);
+            let policy = Policy { agent: Use::Auto, jfr: Use::Never, keep_ring: false };
+            let says = plan(&this, policy, &glance);
+            assert_eq!(policy.agent_of(&this, &glance.clone()).is_ok(), is_loaded);
             assert_eq!(says.contains("async-profiler is loaded"), is_loaded, "{says}");
         }
     }

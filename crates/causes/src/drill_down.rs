@@ -1,7 +1,7 @@
 //! What to look at to see a cause at work: lanes, threads, stacks, and the worst instants.
 //!
 //! It follows from what the cause claims, was given and measured. The lanes, threads and stacks that a cause names itself
-//! (`Finding::look`) come first; most name none.
+//! (`Finding::drill_down`) come first; most name none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use fathom_timeline::{BUCKET_NS, Origin, Segment, Stop, ThreadState, Wait, telli
 use crate::attribution::Given;
 use crate::cause::{Claim, Extent, Finding, Support};
 use crate::comparison::Comparison;
-use crate::explanation::{Evidence, Instant, Look};
+use crate::explanation::{DrillDown, Evidence, Instant};
 use crate::measure::waits;
 use crate::{format, worst};
 
@@ -40,16 +40,16 @@ const ON_CPU: &[&str] = &[event::CPU, event::EXECUTION, event::WALL];
 const ALLOCATED: &[&str] = &[event::ALLOCATION, event::ALLOCATION_SAMPLED];
 
 /// What shows a cause at work that was found, and given some time.
-pub(crate) fn of(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> Look {
+pub(crate) fn of(comparison: &Comparison<'_>, finding: &Finding, given: &Given) -> DrillDown {
     let state = state(comparison, finding, given);
-    Looking { comparison, finding, state, waits: claimed(comparison, finding, state) }.look()
+    Shown { comparison, finding, state, waits: claimed(comparison, finding, state) }.drill_down()
 }
 
 /// What shows a kind of time that no cause explains.
-pub(crate) fn of_state(comparison: &Comparison<'_>, state: ThreadState) -> Look {
+pub(crate) fn of_state(comparison: &Comparison<'_>, state: ThreadState) -> DrillDown {
     let finding = Finding::new(Support::Observed, "");
-    Looking { comparison, finding: &finding, state: Some(state), waits: claimed(comparison, &finding, Some(state)) }
-        .look()
+    Shown { comparison, finding: &finding, state: Some(state), waits: claimed(comparison, &finding, Some(state)) }
+        .drill_down()
 }
 
 /// The kind of time that is most of what a cause was given; without any, of what it claims, or in which it did harm.
@@ -102,7 +102,7 @@ fn is_within(extent: &Extent, tid: i64, segment: &Segment) -> bool {
 }
 
 /// A cause that is looked for.
-struct Looking<'c, 'a> {
+struct Shown<'c, 'a> {
     comparison: &'c Comparison<'a>,
     finding: &'c Finding,
     /// The kind of time that it is about.
@@ -111,17 +111,21 @@ struct Looking<'c, 'a> {
     waits: Vec<(i64, &'c Segment)>,
 }
 
-impl Looking<'_, '_> {
-    fn look(&self) -> Look {
+impl Shown<'_, '_> {
+    fn drill_down(&self) -> DrillDown {
         let event = self.event();
-        Look {
+        DrillDown {
             lanes: self.lanes(),
             roles: self.roles(&event),
             threads: self.threads(),
             search: self.search(&event),
             table: self.table(&event),
             event,
-            worst: if self.finding.look.worst.is_empty() { self.worst() } else { self.finding.look.worst.clone() },
+            worst: if self.finding.drill_down.worst.is_empty() {
+                self.worst()
+            } else {
+                self.finding.drill_down.worst.clone()
+            },
         }
     }
 
@@ -131,7 +135,7 @@ impl Looking<'_, '_> {
         let words = measured.flat_map(|item| item.of.iter().map(String::as_str));
         let of_state = self.state.map_or(&[][..], |state| state.row().told_by).iter().copied();
         let mut lanes: Vec<String> = Vec::new();
-        for word in self.finding.look.lanes.iter().map(String::as_str).chain(words).chain(of_state) {
+        for word in self.finding.drill_down.lanes.iter().map(String::as_str).chain(words).chain(of_state) {
             // Of a counter that one instance is named of the others say nothing.
             let is_known = lanes.iter().any(|known| known == word || known.split('|').next() == Some(word));
             if self.is_recorded(word) && lanes.len() < LANES_MAX && !is_known {
@@ -150,7 +154,7 @@ impl Looking<'_, '_> {
 
     /// The stacks that show it.
     fn event(&self) -> String {
-        let own = self.finding.look.event.as_str();
+        let own = self.finding.drill_down.event.as_str();
         let known = if self.has_stacks(own) { Some(own.to_owned()) } else { None };
         known.or_else(|| self.event_of_state()).or_else(|| self.event_of_evidence()).unwrap_or_default()
     }
@@ -214,8 +218,8 @@ impl Looking<'_, '_> {
 
     /// Those that the cause names, else threads of the JVM's own, where the stacks have any of them.
     fn roles(&self, event: &str) -> Vec<String> {
-        if !self.finding.look.roles.is_empty() {
-            return self.finding.look.roles.clone();
+        if !self.finding.drill_down.roles.is_empty() {
+            return self.finding.drill_down.roles.clone();
         }
         let state = self
             .state
@@ -228,8 +232,8 @@ impl Looking<'_, '_> {
 
     /// Those that the cause names, else those that waited longest in all.
     fn threads(&self) -> Vec<i64> {
-        if !self.finding.look.threads.is_empty() {
-            return self.finding.look.threads.clone();
+        if !self.finding.drill_down.threads.is_empty() {
+            return self.finding.drill_down.threads.clone();
         }
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         for (tid, wait) in &self.waits {
@@ -242,7 +246,7 @@ impl Looking<'_, '_> {
     /// of a measured stack. One that few of the stacks have leads past the others.
     fn search(&self, event: &str) -> String {
         let frame = match event {
-            _ if !self.finding.look.search.is_empty() => Some(self.finding.look.search.as_str()),
+            _ if !self.finding.drill_down.search.is_empty() => Some(self.finding.drill_down.search.as_str()),
             waiting if waiting.starts_with("waits/") => self.telling(),
             lasting if lasting.contains('/') => None,
             _ => self.measured_leaf().filter(|frame| self.is_frequent(frame, event)),
@@ -334,7 +338,7 @@ impl Looking<'_, '_> {
         let most = slow.max_by(|a, b| row[*a].total_cmp(&row[*b]))?;
         let (_, usual) = self.comparison.mean(row);
         let threads = |ns: f64| ns / BUCKET_NS as f64;
-        let before = format::before(usual, |ns| format::number(threads(ns)));
+        let before = format::baseline(usual, |ns| format::number(threads(ns)));
         let from_ns = self.comparison.analysis.account.grid.start_of(most);
         let says = format!("{}: {state}{before}", format::amount(threads(row[most]), "threads"));
         Some(Instant { from_ns, to_ns: from_ns.saturating_add(BUCKET_NS), tid: 0, says })
@@ -343,7 +347,11 @@ impl Looking<'_, '_> {
 
 /// The longest of some spans, each told by a few words, and the threads that have most of them: for a cause whose time the
 /// account cannot tell from other time.
-pub(crate) fn at_spans<'s>(comparison: &Comparison<'_>, spans: impl Iterator<Item = &'s Span>, what: &str) -> Look {
+pub(crate) fn at_spans<'s>(
+    comparison: &Comparison<'_>,
+    spans: impl Iterator<Item = &'s Span>,
+    what: &str,
+) -> DrillDown {
     let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
     let told = spans.map(|one| {
         let sum = sums.entry(one.tid).or_default();
@@ -351,7 +359,7 @@ pub(crate) fn at_spans<'s>(comparison: &Comparison<'_>, spans: impl Iterator<Ite
         instant(one.time_ns, one.end_ns(), one.tid, comparison.thread_name(one.tid), what)
     });
     let worst = longest(told.collect());
-    Look { threads: with_most(sums), worst, ..Look::default() }
+    DrillDown { threads: with_most(sums), worst, ..DrillDown::default() }
 }
 
 /// The threads with most of something.
