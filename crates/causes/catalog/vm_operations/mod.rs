@@ -96,7 +96,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{}, as before", stops.says()));
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
-    let are_few = stops.longest_ns() < NOTICED_NS && !are_noticed(comparison, stops.all().map(StopSpan::duration_ns));
+    let lengths: Vec<(i64, i64)> = stops.all().map(|stop| (stop.from_ns, stop.duration_ns())).collect();
+    let are_few = stops.longest_ns() < NOTICED_NS && !are_noticed(comparison, &lengths);
     let support = if are_few || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))

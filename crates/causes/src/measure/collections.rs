@@ -3,7 +3,7 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait};
+use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, SignalKind, Stop, ThreadState, Wait};
 
 use crate::cause::Finding;
 use crate::comparison::Comparison;
@@ -35,11 +35,20 @@ pub fn is_long(stops: &[(i64, i64)]) -> bool {
     stops.iter().any(|(_, length_ns)| *length_ns >= NOTICED_NS)
 }
 
-/// Whether stops of the slow time of some lengths are noticed: together they are as long as one that is noticed by itself, or requests
-/// tell.
-pub fn are_noticed(comparison: &Comparison<'_>, lengths_ns: impl Iterator<Item = i64>) -> bool {
-    let were_felt = comparison.is_slow() && comparison.analysis.account.exact_requests().is_some();
-    were_felt || lengths_ns.fold(0, i64::saturating_add) >= NOTICED_NS
+/// Whether stops of the slow time (beginning and length) are noticed: those of one slow stretch are together as long as one that is
+/// noticed by itself, or it is known that somebody felt them. Of hours any stops add up to that.
+pub fn are_noticed(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
+    let stopped =
+        Intervals::union(stops.iter().map(|(from_ns, length)| (*from_ns, from_ns.saturating_add(*length))).collect());
+    let is_long = |(from_ns, to_ns)| stopped.within_ns(from_ns, to_ns) >= NOTICED_NS;
+    are_felt(comparison) || comparison.slow.time.iter().any(is_long)
+}
+
+/// Whether it is known that it was slow for somebody: requests were measured exactly, or a person says so. Else what is below the floor
+/// of its signal harms nobody that is known.
+pub fn are_felt(comparison: &Comparison<'_>) -> bool {
+    let is_said = comparison.slowdown.signals.contains(&SignalKind::Given);
+    comparison.is_slow() && (is_said || comparison.analysis.account.exact_requests().is_some())
 }
 
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
