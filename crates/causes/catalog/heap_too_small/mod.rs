@@ -9,7 +9,7 @@ use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
     CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, are_noticed, collection_of,
-    full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
+    filled_before_full, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
     old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
@@ -67,7 +67,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             .filter(|others| others.support < Support::Absent)
             .unwrap_or_else(|| Finding::absent(says));
     }
-    let Some(filled) = filled_before(comparison) else {
+    let Some(filled) = filled_before_full(comparison) else {
         let says = format!("{text}; what was in use before them was not recorded");
         return Finding::unknown(&says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
@@ -219,19 +219,6 @@ fn is_of_ordinary(state: ThreadState) -> bool {
 /// The work of full collections; a collector that waits for a CPU or a disk does so for another reason.
 fn is_ours(state: ThreadState) -> bool {
     matches!(state, ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) if is_full(collection))
-}
-
-/// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of
-/// these the middle.
-fn filled_before(comparison: &Comparison<'_>) -> Option<f64> {
-    let share = |used: Option<u64>, size: Option<u64>| Some(used? as f64 / size.filter(|size| *size > 0)? as f64);
-    let full = comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full"));
-    let filled = full.filter_map(|(_, detail)| {
-        let heap = share(detail.heap_before_bytes, detail.heap_committed_bytes);
-        let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
-        heap.into_iter().chain(old).max_by(f64::total_cmp)
-    });
-    median(filled.collect())
 }
 
 /// Why they came, in the collector's own words: the most frequent.

@@ -289,6 +289,23 @@ pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = G
     pauses.map(|(_, detail)| detail)
 }
 
+/// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of these the
+/// middle. The sizes of a collection are those that it left: what it began with, the pause before it left.
+pub fn filled_before_full(comparison: &Comparison<'_>) -> Option<f64> {
+    let (mut heap_bytes, mut old_bytes, mut filled) = (None, None, Vec::new());
+    for pause in comparison.sources().spans(span::GC_PAUSE) {
+        let detail: Gc = comparison.slow.detail(&pause);
+        if detail.scope.as_deref() == Some("full") && comparison.slow.has(pause.time_ns, pause.end_ns()) {
+            let heap = share(detail.heap_before_bytes, heap_bytes.or(detail.heap_committed_bytes));
+            let old = share(detail.old_before_bytes, old_bytes.or(detail.old_capacity_bytes));
+            filled.extend(heap.into_iter().chain(old).max_by(f64::total_cmp));
+        }
+        heap_bytes = detail.heap_committed_bytes.or(heap_bytes);
+        old_bytes = detail.old_capacity_bytes.or(old_bytes);
+    }
+    median(filled)
+}
+
 /// Room in the old generation after the full collections of the slow time for what a young
 /// collection might have to move there, as a multiple of it: the median. Below 1 a young
 /// collection may not be tried at all. Where the generations are not told apart, what is free of the heap has to do
