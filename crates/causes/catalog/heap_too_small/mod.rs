@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{span, subject};
+use fathom_evidence::tables::Span;
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
@@ -105,12 +106,24 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// How many collections of the slow time failed for lack of room: their log says so, or the collector works beside the application,
 /// so that a full collection for lack of memory means that it was late. One without a printed cause may have been asked for.
 fn failures(comparison: &Comparison<'_>) -> usize {
-    let is_late = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name) && works_beside(comparison);
-    let is_failure = |detail: &Gc| {
-        let Some(cause) = detail.cause.as_deref() else { return false };
-        FAILURES.iter().any(|failure| cause.contains(failure)) || is_late(detail.collector.as_deref().unwrap_or(""))
+    let is_late = |detail: &Gc| {
+        let is_last_resort = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name);
+        detail.collector.as_deref().is_some_and(is_last_resort) && works_beside(comparison)
+    };
+    let is_failure = |(_, detail): &(Span, Gc)| match detail.cause.as_deref() {
+        Some(cause) => FAILURES.iter().any(|failure| cause.contains(failure)) || is_late(detail),
+        None => is_late(detail) && found_no_room(detail),
     };
     full_pauses(comparison).filter(is_failure).count()
+}
+
+/// Whether nothing had been allocated since the collection before, in a heap that is filled: that one had found no room. Who asks
+/// for a collection does so at any time.
+fn found_no_room(detail: &Gc) -> bool {
+    let filled = detail.heap_before_bytes.zip(detail.heap_committed_bytes);
+    let besides_old = || detail.heap_before_bytes?.checked_sub(detail.old_before_bytes?);
+    detail.young_before_bytes.or_else(besides_old) == Some(0)
+        && filled.is_some_and(|(used, size)| used as f64 >= FILLED * size as f64)
 }
 
 /// Whether the collector is one that works beside the application.

@@ -271,22 +271,24 @@ pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
     median(shares)
 }
 
-/// What the full collections of the slow time found and left.
-pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = Gc> + use<'c> {
+/// The full collections of the slow time with what they found and left.
+pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = (Span, Gc)> + use<'c> {
     let full = stops(comparison, is_full);
     // A young pause may begin within the slack of a full one, and says nothing of what that left.
     let is_of_a_full_one = |(pause, detail): &(Span, Gc)| match detail.scope.as_deref() {
         Some(scope) => scope == "full",
         None => comparison.recording().text(pause.name).contains("Full"),
     };
-    let pauses = comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
-        let is_near = |(from, length): &(i64, i64)| {
-            let to_ns = from.saturating_add(*length).saturating_add(SLACK_NS);
-            (from.saturating_sub(SLACK_NS)..=to_ns).contains(&pause.time_ns)
+    comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
+        // One that begins with a look at the heap has its stop behind that.
+        let is_its = |(from, length): &(i64, i64)| {
+            let to_ns = from.saturating_add(*length);
+            let is_near =
+                pause.time_ns.saturating_add(SLACK_NS) >= *from && pause.time_ns <= to_ns.saturating_add(SLACK_NS);
+            is_near || (pause.time_ns < to_ns && pause.end_ns() > *from)
         };
-        full.iter().any(is_near)
-    });
-    pauses.map(|(_, detail)| detail)
+        full.iter().any(is_its)
+    })
 }
 
 /// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of these the
@@ -319,7 +321,7 @@ pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
         let free = detail.heap_committed_bytes?.saturating_sub(detail.heap_after_bytes?);
         Some((free, detail.heap_before_bytes?))
     };
-    let room = full_pauses(comparison).filter_map(|detail| {
+    let room = full_pauses(comparison).filter_map(|(_, detail)| {
         let (free, young) = of_old(&detail).or_else(|| of_heap(&detail))?;
         (young > 0).then(|| free as f64 / young as f64)
     });
