@@ -10,8 +10,8 @@ use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
     CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, are_noticed, collection_of,
-    filled_before_full, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
-    old_occupancy_after_full, ordinary_share, stops, young_of_free,
+    filled_before_full, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
+    may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -66,7 +66,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         // Between them ordinary ones may follow each other in what room there is.
         return Some(ordinary(comparison))
             .filter(|others| others.support < Support::Absent)
-            .unwrap_or_else(|| Finding::absent(says));
+            .unwrap_or_else(|| beside_useless_ones(comparison, &says));
     }
     let Some(filled) = filled_before_full(comparison) else {
         let says = format!("{text}; what was in use before them was not recorded");
@@ -101,6 +101,16 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         finding = finding.with_all(others.evidence);
     }
     finding
+}
+
+/// Where most of the full collections free next to nothing: those that freed what filled the old generation are others.
+fn beside_useless_ones(comparison: &Comparison<'_>, says: &str) -> Finding {
+    let (useful, claims) = full_ones_that_left(comparison, |share| share < OLD_GENERATION_FULL);
+    let is_filled = filled_before_full(comparison).is_some_and(|filled| filled >= FILLED);
+    match useful > 0 && is_filled {
+        true => Finding { claims, ..Finding::new(Support::Weak, format!("{says}; but {useful} of them freed more")) },
+        false => Finding::absent(says),
+    }
 }
 
 /// How many collections of the slow time failed for lack of room: their log says so, or the collector works beside the application,

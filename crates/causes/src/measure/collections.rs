@@ -5,7 +5,7 @@ use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, SignalKind, Stop, ThreadState, Wait};
 
-use crate::cause::Finding;
+use crate::cause::{Claim, Finding, ThreadTime};
 use crate::comparison::Comparison;
 use crate::explanation::Evidence;
 use crate::measure::median;
@@ -259,16 +259,31 @@ fn sampled(period: &Period<'_>) -> Option<f64> {
 /// Occupancy of the old generation after the full collections of the slow time, as a share of its
 /// size; of the whole heap where the source does not tell them apart. The median of all.
 pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
-    let mut shares: Vec<f64> = full_pauses(comparison)
-        .filter_map(|detail| {
-            let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
-            old.or_else(|| share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
-        })
-        .collect();
+    let mut shares: Vec<f64> = left_by_full(comparison).map(|(_, share)| share).collect();
     if shares.is_empty() {
         shares = counted_old_occupancy(comparison);
     }
     median(shares)
+}
+
+/// The same of each of them, where their pauses tell.
+fn left_by_full<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = (Span, f64)> + use<'c> {
+    full_pauses(comparison).filter_map(|(pause, detail)| {
+        let old = share(detail.old_after_bytes, detail.old_capacity_bytes);
+        let left = old.or_else(|| share(detail.heap_after_bytes, largest_heap(comparison, &detail)));
+        Some((pause, left?))
+    })
+}
+
+/// Those of them that left the old generation as full as `is_meant` says: how many, and their stops as claims. Of hours of them the middle
+/// says what most did, and excludes nothing for the others.
+pub fn full_ones_that_left(comparison: &Comparison<'_>, is_meant: impl Fn(f64) -> bool) -> (usize, Vec<Claim>) {
+    let meant = left_by_full(comparison).filter(|(_, share)| is_meant(*share));
+    let times: Vec<(i64, i64)> = meant.map(|(pause, _)| (pause.time_ns, pause.end_ns())).collect();
+    let stops = comparison.excess().states.iter().map(|excess| excess.state);
+    let stops = stops.filter(|state| matches!(state, ThreadState::Stopped(Stop::Collection(of)) if is_full(*of)));
+    let time = ThreadTime::from([(0, Intervals::union(times.clone()))]);
+    (times.len(), stops.map(|state| Claim::during(state, time.clone())).collect())
 }
 
 /// The full collections of the slow time with what they found and left.
