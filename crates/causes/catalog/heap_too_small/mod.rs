@@ -172,12 +172,14 @@ const USES_ROOM: f64 = 0.5;
 fn ordinary(comparison: &Comparison<'_>) -> Finding {
     let eras = Eras::of(comparison);
     let stopped = ordinary_share(comparison, &eras.slow);
-    if stopped < HEAVY {
+    let occupied = heap_occupancy_after(comparison);
+    let is_full = occupied.is_some_and(|occupied| occupied >= OLD_GENERATION_FULL);
+    if stopped < HEAVY && !is_full {
         return Finding::absent(
             "no full GC caused by lack of memory in the slow period, and other GCs take little of it",
         );
     }
-    let Some(occupied) = heap_occupancy_after(comparison) else {
+    let Some(occupied) = occupied else {
         let says = "what was in use after collections was not recorded";
         return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
@@ -189,8 +191,12 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     if occupied < CROWDED {
         return Finding::absent(format!("{text}: there is room"));
     }
-    if occupied >= OLD_GENERATION_FULL {
+    if is_full && full_pauses(comparison).next().is_some() {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
+    }
+    if is_full {
+        let says = format!("{text}; how much of that lives only a full GC would tell");
+        return ordinary_finding(comparison, Support::Weak, says, occupied);
     }
     let rate = eras.both(|period| allocation_rate(period).unwrap_or(0.0));
     let degenerated = degenerated(comparison);
