@@ -1,5 +1,5 @@
-//! The general answer of a family: where most of the lost time has a name and every special cause of it is excluded, somebody took it
-//! all the same. The family's most general cause then says what is left.
+//! The general answer of a family: where most of the lost time has a name and every special cause of that time is excluded, somebody took
+//! it all the same. The family's most general cause then says what is left.
 
 use std::collections::BTreeMap;
 
@@ -83,6 +83,13 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left) -> Option<(&'static C
     let general = crate::cause(id)?;
     let is_remainder = left_ns >= REMAINDER_SHARE * lost_ns && left_ns >= comparison.material_ns();
     is_remainder.then_some((general, states))
+}
+
+/// Whether a special cause of the family would answer for what is left, had it been recorded: one that is about other time leaves it
+/// unanswered, however open it is.
+pub(crate) fn may_answer(cause: &Cause, finding: &Finding, general: &Cause, states: &[ThreadState]) -> bool {
+    let is_open = finding.support == Support::NotMeasured;
+    cause.family == general.family && is_open && finding.claims.iter().any(|claim| states.contains(&claim.state))
 }
 
 /// Has the finding of a general cause answer for what is left.

@@ -133,7 +133,7 @@ pub const OLD_GENERATION_FULL: f64 = 0.85;
 const PERMANENT_FULL: f64 = 0.98;
 
 /// What went wrong in a collection, where the log has no cause of it.
-const TROUBLES: &[&str] = &["concurrent mode failure", "concurrent mode interrupted", "promotion failed"];
+const TROUBLES: &[&str] = &["concurrent mode failure", "promotion failed"];
 
 /// The part of the old generation, or of the heap, in use before: the fuller of both.
 fn used_before(detail: &Gc) -> Option<f64> {

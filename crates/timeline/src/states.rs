@@ -176,6 +176,8 @@ const EXPLICIT: &[&str] = &[
     "Full GC Alot",
     "WhiteBox",
     "Update Allocation Context Stats",
+    // CMS was at work beside the application when somebody asked: what came for want of room it calls a failure.
+    "concurrent mode interrupted",
 ];
 
 /// Causes by which there is no room for classes: metaspace, and the permanent generation of JDK 7.
@@ -331,6 +333,8 @@ mod tests {
             ("System.gc()", Origin::Explicit),
             ("Heap Inspection Initiated GC", Origin::Explicit),
             ("Heap Dump Initiated GC", Origin::Explicit),
+            ("concurrent mode interrupted", Origin::Explicit),
+            ("concurrent mode failure", Origin::Allocation),
             ("Metadata GC Threshold", Origin::Metaspace),
             ("G1 Evacuation Pause", Origin::Allocation),
             ("Ergonomics", Origin::Allocation),

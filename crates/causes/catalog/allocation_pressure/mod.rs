@@ -5,8 +5,8 @@ use fathom_timeline::{Stop, ThreadState, Wait};
 
 use crate::measure::code_cache::CodeCache;
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_evidence, allocation_rate, heap_occupancy_after,
-    is_ordinary, of_unknown_kind, ordinary_share, sizes, stalls_evidence,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_evidence, allocation_rate, are_felt, are_noticed,
+    heap_occupancy_after, is_ordinary, of_unknown_kind, ordinary_share, sizes, stalls_evidence, stops,
 };
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -76,7 +76,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
         }
         Some(before) if count >= MIN_FOR_RATE && grew(before) => {
-            if is_cheap(comparison) || frees_code(comparison) || lengthened(&eras) >= LENGTHENED {
+            if is_cheap(comparison, &eras) || frees_code(comparison) || lengthened(&eras) >= LENGTHENED {
                 Support::Weak
             } else if as_many_each(before) {
                 Support::Observed
@@ -99,7 +99,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// anything is free after them it is less likely the rate.
 fn unexplained(comparison: &Comparison<'_>) -> Support {
     let is_full = heap_occupancy_after(comparison).is_some_and(|occupied| occupied >= NEARLY_FULL);
-    if is_full { Support::Weak } else { Support::Consistent }
+    let is_felt = are_noticed(comparison, &stops(comparison, is_ordinary));
+    if is_full || !is_felt { Support::Weak } else { Support::Consistent }
 }
 
 /// Whether they are slow at the rate of before because there is less room, or because each takes much longer.
@@ -136,8 +137,22 @@ fn lengthened(eras: &Eras<'_>) -> f64 {
     growth(eras.both(mean)) / growth(eras.both(rate)).max(f64::MIN_POSITIVE)
 }
 
-fn is_cheap(comparison: &Comparison<'_>) -> bool {
-    comparison.excess_threads(is_ours) < CHEAP
+/// Whether they cost nothing that anybody feels; where nobody says that it was slow, nothing that anybody is known to feel.
+fn is_cheap(comparison: &Comparison<'_>, eras: &Eras<'_>) -> bool {
+    let is_unnoticed = || are_beside(comparison, eras) || !are_noticed(comparison, &stops(comparison, is_ordinary));
+    comparison.excess_threads(is_ours) < CHEAP || !are_felt(comparison) && is_unnoticed()
+}
+
+/// Whether other stops are most of what made it slow, and these alone would not have: they are below what is slow by itself.
+fn are_beside(comparison: &Comparison<'_>, eras: &Eras<'_>) -> bool {
+    let (mut all_ns, mut ordinary_ns) = (0, 0);
+    for stop in comparison.slow_stops() {
+        let within_ns = comparison.slow.time.within_ns(stop.from_ns, stop.to_ns);
+        let is_own = matches!(stop.stop, Stop::Collection(collection) if is_ordinary(collection));
+        all_ns += within_ns;
+        ordinary_ns += if is_own { within_ns } else { 0 };
+    }
+    2 * ordinary_ns < all_ns && ordinary_share(comparison, &eras.slow) < HEAVY
 }
 
 /// Whether code is thrown away all the time. What runs interpreted meanwhile allocates what compiled

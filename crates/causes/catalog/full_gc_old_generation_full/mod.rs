@@ -5,8 +5,8 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{OLD_GENERATION_FULL, Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    collection_of, heap_occupancy_after, is_full, is_long, of_unknown_kind, old_occupancy_after_full, room_to_promote,
-    stalls_evidence, stops,
+    collection_of, full_ones_that_left, heap_occupancy_after, is_full, is_long, of_unknown_kind,
+    old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
 };
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -48,7 +48,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let text = says(&full, occupancy, row);
     if support == Support::Absent {
-        return Finding::absent(format!("{text}: the old generation is not full"));
+        return after_some(comparison, &text);
     }
     let finding = Finding::new(support, text)
         .with(
@@ -66,6 +66,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .of(&[span::GC_PAUSE])
         }));
     finding.claiming(comparison, is_ours)
+}
+
+/// Where most of the full collections empty the old generation: those that leave it full are others.
+fn after_some(comparison: &Comparison<'_>, text: &str) -> Finding {
+    let (useless, claims) = full_ones_that_left(comparison, |share| share >= OLD_GENERATION_FULL);
+    match useless {
+        0 => Finding::absent(format!("{text}: the old generation is not full")),
+        _ => Finding { claims, ..Finding::new(Support::Weak, format!("{text}; after {useless} of them it is full")) },
+    }
 }
 
 /// Collectors that work beside the application do not stop it for a full collection: when the heap

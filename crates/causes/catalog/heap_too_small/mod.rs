@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{span, subject};
+use fathom_evidence::tables::Span;
 use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, collection_of, full_pauses,
-    heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind, old_occupancy_after_full,
-    ordinary_share, stops, young_of_free,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of,
+    filled_before_full, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
+    may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -65,9 +66,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         // Between them ordinary ones may follow each other in what room there is.
         return Some(ordinary(comparison))
             .filter(|others| others.support < Support::Absent)
-            .unwrap_or_else(|| Finding::absent(says));
+            .unwrap_or_else(|| beside_useless_ones(comparison, &says));
     }
-    let Some(filled) = filled_before(comparison) else {
+    let Some(filled) = filled_before_full(comparison) else {
         let says = format!("{text}; what was in use before them was not recorded");
         return Finding::unknown(&says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
@@ -78,7 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
     let (often_enough, often) = match failed > 0 && is_long(&full) {
         true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
-        false => how_often(&full),
+        false => how_often(comparison, &full),
     };
     let others = ordinary(comparison);
     let support = often_enough.min(others.support);
@@ -102,15 +103,37 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
+/// Where most of the full collections free next to nothing: those that freed what filled the old generation are others.
+fn beside_useless_ones(comparison: &Comparison<'_>, says: &str) -> Finding {
+    let (useful, claims) = full_ones_that_left(comparison, |share| share < OLD_GENERATION_FULL);
+    let is_filled = filled_before_full(comparison).is_some_and(|filled| filled >= FILLED);
+    match useful > 0 && is_filled {
+        true => Finding { claims, ..Finding::new(Support::Weak, format!("{says}; but {useful} of them freed more")) },
+        false => Finding::absent(says),
+    }
+}
+
 /// How many collections of the slow time failed for lack of room: their log says so, or the collector works beside the application,
 /// so that a full collection for lack of memory means that it was late. One without a printed cause may have been asked for.
 fn failures(comparison: &Comparison<'_>) -> usize {
-    let is_late = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name) && works_beside(comparison);
-    let is_failure = |detail: &Gc| {
-        let Some(cause) = detail.cause.as_deref() else { return false };
-        FAILURES.iter().any(|failure| cause.contains(failure)) || is_late(detail.collector.as_deref().unwrap_or(""))
+    let is_late = |detail: &Gc| {
+        let is_last_resort = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name);
+        detail.collector.as_deref().is_some_and(is_last_resort) && works_beside(comparison)
+    };
+    let is_failure = |(_, detail): &(Span, Gc)| match detail.cause.as_deref() {
+        Some(cause) => FAILURES.iter().any(|failure| cause.contains(failure)) || is_late(detail),
+        None => is_late(detail) && found_no_room(detail),
     };
     full_pauses(comparison).filter(is_failure).count()
+}
+
+/// Whether nothing had been allocated since the collection before, in a heap that is filled: that one had found no room. Who asks
+/// for a collection does so at any time.
+fn found_no_room(detail: &Gc) -> bool {
+    let filled = detail.heap_before_bytes.zip(detail.heap_committed_bytes);
+    let besides_old = || detail.heap_before_bytes?.checked_sub(detail.old_before_bytes?);
+    detail.young_before_bytes.or_else(besides_old) == Some(0)
+        && filled.is_some_and(|(used, size)| used as f64 >= FILLED * size as f64)
 }
 
 /// Whether the collector is one that works beside the application.
@@ -127,9 +150,12 @@ const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 const RARE_NS: f64 = 600e9;
 
 /// How sure full collections make it by how often they come, and what is said of that.
-fn how_often(full: &[(i64, i64)]) -> (Support, String) {
+fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
     match median(gaps).filter(|_| full.len() >= MIN_FOR_RATE) {
+        Some(gap_ns) if !are_noticed(comparison, full) => {
+            (Support::Weak, format!(", one each {}; they are too short to be noticed", format::time(gap_ns)))
+        }
         Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
         Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),
@@ -144,12 +170,14 @@ const USES_ROOM: f64 = 0.5;
 fn ordinary(comparison: &Comparison<'_>) -> Finding {
     let eras = Eras::of(comparison);
     let stopped = ordinary_share(comparison, &eras.slow);
-    if stopped < HEAVY {
+    let occupied = heap_occupancy_after(comparison);
+    let is_full = occupied.is_some_and(|occupied| occupied >= OLD_GENERATION_FULL);
+    if stopped < HEAVY && !is_full {
         return Finding::absent(
             "no full GC caused by lack of memory in the slow period, and other GCs take little of it",
         );
     }
-    let Some(occupied) = heap_occupancy_after(comparison) else {
+    let Some(occupied) = occupied else {
         let says = "what was in use after collections was not recorded";
         return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
@@ -161,8 +189,12 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     if occupied < CROWDED {
         return Finding::absent(format!("{text}: there is room"));
     }
-    if occupied >= OLD_GENERATION_FULL {
+    if is_full && full_pauses(comparison).next().is_some() {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
+    }
+    if is_full {
+        let says = format!("{text}; how much of that lives only a full GC would tell");
+        return ordinary_finding(comparison, Support::Weak, says, occupied);
     }
     let rate = eras.both(|period| allocation_rate(period).unwrap_or(0.0));
     let degenerated = degenerated(comparison);
@@ -214,19 +246,6 @@ fn is_of_ordinary(state: ThreadState) -> bool {
 /// The work of full collections; a collector that waits for a CPU or a disk does so for another reason.
 fn is_ours(state: ThreadState) -> bool {
     matches!(state, ThreadState::Stopped(Stop::Collection(collection)) | ThreadState::Collector(collection) if is_full(collection))
-}
-
-/// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of
-/// these the middle.
-fn filled_before(comparison: &Comparison<'_>) -> Option<f64> {
-    let share = |used: Option<u64>, size: Option<u64>| Some(used? as f64 / size.filter(|size| *size > 0)? as f64);
-    let full = comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full"));
-    let filled = full.filter_map(|(_, detail)| {
-        let heap = share(detail.heap_before_bytes, detail.heap_committed_bytes);
-        let old = share(detail.old_before_bytes, detail.old_capacity_bytes);
-        heap.into_iter().chain(old).max_by(f64::total_cmp)
-    });
-    median(filled.collect())
 }
 
 /// Why they came, in the collector's own words: the most frequent.

@@ -41,7 +41,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(longest as f64)
     );
     // A JVM that starts reaches the first threshold once or twice: a tenth of a second is not noticed, unless requests show it.
-    let (support, text) = match are_noticed(comparison, collections.iter().map(|(_, length)| *length)) {
+    let (support, text) = match are_noticed(comparison, &collections) {
         true => (Support::Observed, text),
         false => (Support::Weak, format!("{text}: little by itself, and there were no more of them")),
     };

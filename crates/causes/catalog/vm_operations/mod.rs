@@ -78,6 +78,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         let says = format!("{}; the log does not say for what, nor how long threads took to stop", stops.says());
         return Finding::unknown(&says, "-XX:+PrintSafepointStatistics -XX:PrintSafepointStatisticsCount=1 (JDK 8)");
     }
+    if let Some(stop) = stops.cut.filter(|cut| cut.duration_ns() >= FELT_STOP_NS.max(stops.longest_ns())) {
+        let length = format::time(stop.duration_ns() as f64);
+        let says = format!("the recording begins in a stop of {length}, and what that was for stands before it");
+        return Finding::unknown(&says, "-Xlog:gc*,safepoint*:file=gc.log:time,uptime,level,tags, from before that on");
+    }
     let share = stops.total_ns() / comparison.slow.time.total_ns().max(1) as f64;
     if stops.longest_ns() < FELT_STOP_NS && share < NOTICED_SHARE {
         return Finding::absent(match stops.longest_ns() {
@@ -91,7 +96,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{}, as in the baseline", stops.says()));
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
-    let are_few = stops.longest_ns() < FELT_STOP_NS && !are_noticed(comparison, stops.all().map(StopSpan::duration_ns));
+    let lengths: Vec<(i64, i64)> = stops.all().map(|stop| (stop.from_ns, stop.duration_ns())).collect();
+    let are_few = stops.longest_ns() < FELT_STOP_NS && !are_noticed(comparison, &lengths);
     let support = if are_few || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))
@@ -108,24 +114,30 @@ fn is_recorded(comparison: &Comparison<'_>) -> bool {
         || comparison.slow_stops().any(|stop| stop.stop == Stop::Operation)
 }
 
-/// Stops that are no collections, by what people call them.
-struct Stops<'a>(BTreeMap<&'static str, Vec<&'a StopSpan>>);
+/// Stops that are no collections.
+struct Stops<'a> {
+    /// By what people call them.
+    by_name: BTreeMap<&'static str, Vec<&'a StopSpan>>,
+    /// One that the recording begins in, which may be a collection.
+    cut: Option<&'a StopSpan>,
+}
 
 impl<'a> Stops<'a> {
     fn of(comparison: &Comparison<'a>) -> Stops<'a> {
         let names = Names::of(comparison);
+        let cut = cut_at_the_beginning(comparison, &names);
         let mut stops: BTreeMap<&'static str, Vec<&StopSpan>> = BTreeMap::new();
         for stop in comparison.slow_stops().filter(|stop| stop.stop == Stop::Operation) {
             let name = names.of_stop(stop);
-            if !is_collection(name) {
+            if cut != Some(stop) && !is_collection(name) {
                 stops.entry(called(name)).or_default().push(stop);
             }
         }
-        Stops(stops)
+        Stops { by_name: stops, cut }
     }
 
     fn all(&self) -> impl Iterator<Item = &'a StopSpan> + '_ {
-        self.0.values().flatten().copied()
+        self.by_name.values().flatten().copied()
     }
 
     fn total_ns(&self) -> f64 {
@@ -149,7 +161,7 @@ impl<'a> Stops<'a> {
     /// By how much time they took, the most first.
     fn by_time(&self) -> Vec<(&'static str, f64)> {
         let mut sums: Vec<(&str, f64)> =
-            self.0.iter().map(|(name, stops)| (*name, sum_ns(stops.iter().copied()))).collect();
+            self.by_name.iter().map(|(name, stops)| (*name, sum_ns(stops.iter().copied()))).collect();
         sums.sort_by_key(|(_, ns)| Reverse(*ns as i64));
         sums
     }
@@ -190,6 +202,18 @@ impl<'a> Stops<'a> {
         let (most, _) = *self.by_time().first()?;
         KNOWN.iter().find(|(_, called, _)| *called == most).map(|(_, _, advice)| (*advice).to_owned())
     }
+}
+
+/// The stop without a name that a recording of a JVM that ran before begins in: the line of its collection, if it was one, stands in
+/// what was cut off.
+fn cut_at_the_beginning<'a>(comparison: &Comparison<'a>, names: &Names<'_>) -> Option<&'a StopSpan> {
+    let (account, begins_ns) = (&comparison.analysis.account, comparison.sources().observed_ns.0);
+    let reached_ns = account.stops.first().filter(|stop| stop.stop == Stop::TimeToSafepoint).map(|stop| stop.to_ns);
+    let first = account.stops.iter().find(|stop| stop.stop != Stop::TimeToSafepoint)?;
+    let is_first = first.from_ns <= reached_ns.unwrap_or(begins_ns) && account.stops[0].from_ns <= begins_ns;
+    let is_slow = comparison.slow.time.touches(first.from_ns, first.to_ns);
+    let is_cut = is_first && is_slow && first.stop == Stop::Operation && account.startup.boot_buckets == 0;
+    (is_cut && names.of_stop(first).is_empty()).then_some(first)
 }
 
 fn sum_ns<'s>(stops: impl Iterator<Item = &'s StopSpan>) -> f64 {

@@ -3,9 +3,9 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, Stop, ThreadState, Wait, used_share};
+use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, SignalKind, Stop, ThreadState, Wait, used_share};
 
-use crate::cause::Finding;
+use crate::cause::{Claim, Finding, ThreadTime};
 use crate::comparison::Comparison;
 use crate::explanation::{Evidence, Missing};
 use crate::measure::median;
@@ -35,11 +35,20 @@ pub fn is_long(stops: &[(i64, i64)]) -> bool {
     stops.iter().any(|(_, length_ns)| *length_ns >= LONG_STOP_NS)
 }
 
-/// Whether stops of the slow time of some lengths are noticed: together they are as long as one that is noticed by itself, or requests
-/// tell.
-pub fn are_noticed(comparison: &Comparison<'_>, lengths_ns: impl Iterator<Item = i64>) -> bool {
-    let were_felt = comparison.is_slow() && comparison.analysis.account.exact_requests().is_some();
-    were_felt || lengths_ns.fold(0, i64::saturating_add) >= LONG_STOP_NS
+/// Whether stops of the slow time (beginning and length) are noticed: those of one slow stretch are together as long as one that is
+/// noticed by itself, or it is known that somebody felt them. Of hours any stops add up to that.
+pub fn are_noticed(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
+    let stopped =
+        Intervals::union(stops.iter().map(|(from_ns, length)| (*from_ns, from_ns.saturating_add(*length))).collect());
+    let is_long = |(from_ns, to_ns)| stopped.within_ns(from_ns, to_ns) >= LONG_STOP_NS;
+    are_felt(comparison) || comparison.slow.time.iter().any(is_long)
+}
+
+/// Whether it is known that it was slow for somebody: requests were measured exactly, or a person says so. Else what is below the floor
+/// of its signal harms nobody that is known.
+pub fn are_felt(comparison: &Comparison<'_>) -> bool {
+    let is_said = comparison.slowdown.signals.contains(&SignalKind::Given);
+    comparison.is_slow() && (is_said || comparison.analysis.account.exact_requests().is_some())
 }
 
 /// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
@@ -249,34 +258,68 @@ fn sampled(period: &Period<'_>) -> Option<f64> {
 /// Occupancy of the old generation after the full collections of the slow time, as a share of its
 /// size; of the whole heap where the source does not tell them apart. The median of all.
 pub fn old_occupancy_after_full(comparison: &Comparison<'_>) -> Option<f64> {
-    let mut shares: Vec<f64> = full_pauses(comparison)
-        .filter_map(|detail| {
-            let old = used_share(detail.old_after_bytes, detail.old_capacity_bytes);
-            old.or_else(|| used_share(detail.heap_after_bytes, largest_heap(comparison, &detail)))
-        })
-        .collect();
+    let mut shares: Vec<f64> = left_by_full(comparison).map(|(_, share)| share).collect();
     if shares.is_empty() {
         shares = counted_old_occupancy(comparison);
     }
     median(shares)
 }
 
-/// What the full collections of the slow time found and left.
-pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = Gc> + use<'c> {
+/// The same of each of them, where their pauses tell.
+fn left_by_full<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = (Span, f64)> + use<'c> {
+    full_pauses(comparison).filter_map(|(pause, detail)| {
+        let old = used_share(detail.old_after_bytes, detail.old_capacity_bytes);
+        let left = old.or_else(|| used_share(detail.heap_after_bytes, largest_heap(comparison, &detail)));
+        Some((pause, left?))
+    })
+}
+
+/// Those of them that left the old generation as full as `is_meant` says: how many, and their stops as claims. Of hours of them the middle
+/// says what most did, and excludes nothing for the others.
+pub fn full_ones_that_left(comparison: &Comparison<'_>, is_meant: impl Fn(f64) -> bool) -> (usize, Vec<Claim>) {
+    let meant = left_by_full(comparison).filter(|(_, share)| is_meant(*share));
+    let times: Vec<(i64, i64)> = meant.map(|(pause, _)| (pause.time_ns, pause.end_ns())).collect();
+    let stops = comparison.excess().states.iter().map(|excess| excess.state);
+    let stops = stops.filter(|state| matches!(state, ThreadState::Stopped(Stop::Collection(of)) if is_full(*of)));
+    let time = ThreadTime::from([(0, Intervals::union(times.clone()))]);
+    (times.len(), stops.map(|state| Claim::during(state, time.clone())).collect())
+}
+
+/// The full collections of the slow time with what they found and left.
+pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = (Span, Gc)> + use<'c> {
     let full = stops(comparison, is_full);
     // A young pause may begin within the slack of a full one, and says nothing of what that left.
     let is_of_a_full_one = |(pause, detail): &(Span, Gc)| match detail.scope.as_deref() {
         Some(scope) => scope == "full",
         None => comparison.recording().text(pause.name).contains("Full"),
     };
-    let pauses = comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
-        let is_near = |(from, length): &(i64, i64)| {
-            let to_ns = from.saturating_add(*length).saturating_add(SAME_PAUSE_NS);
-            (from.saturating_sub(SAME_PAUSE_NS)..=to_ns).contains(&pause.time_ns)
+    comparison.slow.pauses().filter(is_of_a_full_one).filter(move |(pause, _)| {
+        // One that begins with a look at the heap has its stop behind that.
+        let is_its = |(from, length): &(i64, i64)| {
+            let to_ns = from.saturating_add(*length);
+            let is_near = pause.time_ns.saturating_add(SAME_PAUSE_NS) >= *from
+                && pause.time_ns <= to_ns.saturating_add(SAME_PAUSE_NS);
+            is_near || (pause.time_ns < to_ns && pause.end_ns() > *from)
         };
-        full.iter().any(is_near)
-    });
-    pauses.map(|(_, detail)| detail)
+        full.iter().any(is_its)
+    })
+}
+
+/// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of these the
+/// middle. The sizes of a collection are those that it left: what it began with, the pause before it left.
+pub fn filled_before_full(comparison: &Comparison<'_>) -> Option<f64> {
+    let (mut heap_bytes, mut old_bytes, mut filled) = (None, None, Vec::new());
+    for pause in comparison.sources().spans(span::GC_PAUSE) {
+        let detail: Gc = comparison.slow.detail(&pause);
+        if detail.scope.as_deref() == Some("full") && comparison.slow.has(pause.time_ns, pause.end_ns()) {
+            let heap = used_share(detail.heap_before_bytes, heap_bytes.or(detail.heap_committed_bytes));
+            let old = used_share(detail.old_before_bytes, old_bytes.or(detail.old_capacity_bytes));
+            filled.extend(heap.into_iter().chain(old).max_by(f64::total_cmp));
+        }
+        heap_bytes = detail.heap_committed_bytes.or(heap_bytes);
+        old_bytes = detail.old_capacity_bytes.or(old_bytes);
+    }
+    median(filled)
 }
 
 /// Room in the old generation after the full collections of the slow time for what a young
@@ -292,7 +335,7 @@ pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
         let free = detail.heap_committed_bytes?.saturating_sub(detail.heap_after_bytes?);
         Some((free, detail.heap_before_bytes?))
     };
-    let room = full_pauses(comparison).filter_map(|detail| {
+    let room = full_pauses(comparison).filter_map(|(_, detail)| {
         let (free, young) = of_old(&detail).or_else(|| of_heap(&detail))?;
         (young > 0).then(|| free as f64 / young as f64)
     });

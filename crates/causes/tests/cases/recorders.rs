@@ -12,7 +12,8 @@ use crate::world::World;
 pub(crate) const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
 
 /// Spans that a collector's log has as well; all others are the JVM's own recorder's.
-const LOGGED: &[&str] = &[span::ALLOCATION_STALL, span::CODE_CACHE_FULL, span::GC_PAUSE, span::SAFEPOINT];
+const LOGGED: &[&str] =
+    &[span::ALLOCATION_STALL, span::CODE_CACHE_FULL, span::GC_PAUSE, span::GC_PHASE, span::SAFEPOINT];
 
 /// Spans that only a recorder of the live machine sees.
 const LIVE: &[&str] = &[
