@@ -26,51 +26,13 @@ macro_rules! words {
     };
 }
 
+mod frames;
 mod losses;
+mod roles;
 
+pub use frames::frame;
 pub use losses::loss;
-
-words! {
-    /// What a thread is for.
-    role {
-        /// Serves requests; decided by the account of time from what the threads do.
-        HANDLER = "handler";
-        /// Another thread of the application or of the class library.
-        JAVA = "java";
-        /// The collector's workers and coordinators.
-        GC = "gc";
-        /// C1, C2 and JVMCI compiler threads.
-        COMPILER = "compiler";
-        /// Other threads of the JVM, such as the VM thread and the recorder.
-        VM = "vm";
-        /// Threads of native libraries.
-        NATIVE = "native";
-        /// Kernel threads.
-        KERNEL = "kernel";
-    }
-}
-
-words! {
-    /// The layer that a frame belongs to.
-    frame {
-        /// Java, run by the interpreter.
-        INTERPRETED = "interpreted";
-        /// Java, compiled; the tier is not known.
-        COMPILED = "compiled";
-        /// Java, compiled by C1.
-        C1 = "c1";
-        /// Java, inlined into its caller by the compiler.
-        INLINED = "inlined";
-        /// A native method of Java, or C code.
-        NATIVE = "native";
-        /// C++ code of the JVM.
-        VM = "vm";
-        /// The kernel.
-        KERNEL = "kernel";
-        /// Not code: the class of an allocated object, or of a lock, as the leaf of its stack.
-        CLASS = "class";
-    }
-}
+pub use roles::role;
 
 words! {
     /// Why a thread was sampled.
