@@ -26,7 +26,8 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 
     /// When to use colour; auto follows NO_COLOR and uses none when the output is not a terminal
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    // After the options of a command: clap counts both from nought.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN", display_order = 900)]
     pub(crate) color: Color,
 }
 
