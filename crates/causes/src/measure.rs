@@ -1,5 +1,6 @@
 //! Measurements that more than one cause needs.
 
+pub mod aarch64;
 pub mod block_io;
 pub mod calls;
 pub mod code_cache;

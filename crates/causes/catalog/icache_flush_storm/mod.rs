@@ -1,13 +1,11 @@
 //! On some arm64 processors each flush of the instruction cache traps, and generational ZGC flushes once per barrier.
 
-mod aarch64;
-
 use fathom_evidence::kinds::{event, subject};
 
 use crate::limits::ORDINARY_CPU_SHARE;
+use crate::measure::aarch64::{self, Midr};
 use crate::measure::stacks;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
-use aarch64::Midr;
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "icache_flush_storm",

@@ -4,15 +4,15 @@ use std::fmt;
 
 /// MIDR_EL1: who made the core, and which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Midr {
+pub struct Midr {
     /// 0x41 is Arm.
-    pub(super) implementer: u8,
+    pub implementer: u8,
     /// Major revision: the `3` of r3p1.
-    pub(super) variant: u8,
+    pub variant: u8,
     /// Kind of core.
-    pub(super) part: u16,
+    pub part: u16,
     /// Minor revision: the `1` of r3p1.
-    pub(super) revision: u8,
+    pub revision: u8,
 }
 
 /// Cores of Arm that services run on.
@@ -31,7 +31,7 @@ const NEOVERSE_N1: u16 = 0xd0c;
 
 impl Midr {
     /// From the register's value.
-    pub(super) fn of(register: u64) -> Midr {
+    pub fn of(register: u64) -> Midr {
         Midr {
             implementer: (register >> 24) as u8,
             variant: (register >> 20) as u8 & 0xf,
@@ -42,7 +42,7 @@ impl Midr {
 
     /// Whether erratum 1542419 names it: Neoverse N1 r3p0 to r4p0. The workaround lets each invalidation of an
     /// instruction cache line by a program trap to firmware, where the firmware has it.
-    pub(super) fn has_erratum_1542419(self) -> bool {
+    pub fn has_erratum_1542419(self) -> bool {
         let release = (self.variant, self.revision);
         self.implementer == ARM && self.part == NEOVERSE_N1 && ((3, 0)..=(4, 0)).contains(&release)
     }
@@ -61,12 +61,12 @@ impl fmt::Display for Midr {
 
 /// Whether a program that has changed code need not invalidate lines of instruction caches (DIC), by the value of CTR_EL0 as programs
 /// read it: the kernel may show another one than the core has.
-pub(super) fn needs_no_invalidation(ctr: u64) -> bool {
+pub fn needs_no_invalidation(ctr: u64) -> bool {
     ctr >> 29 & 1 == 1
 }
 
 /// The number in `0x413fd0c1`.
-pub(super) fn register(text: &str) -> Option<u64> {
+pub fn register(text: &str) -> Option<u64> {
     u64::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
