@@ -279,10 +279,11 @@ fn left_by_full<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = (Spa
 pub fn full_ones_that_left(comparison: &Comparison<'_>, is_meant: impl Fn(f64) -> bool) -> (usize, Vec<Claim>) {
     let meant = left_by_full(comparison).filter(|(_, share)| is_meant(*share));
     let times: Vec<(i64, i64)> = meant.map(|(pause, _)| (pause.time_ns, pause.end_ns())).collect();
+    let count = times.len();
     let stops = comparison.excess().states.iter().map(|excess| excess.state);
     let stops = stops.filter(|state| matches!(state, ThreadState::Stopped(Stop::Collection(of)) if is_full(*of)));
-    let time = ThreadTime::from([(0, Intervals::union(times.clone()))]);
-    (times.len(), stops.map(|state| Claim::during(state, time.clone())).collect())
+    let time = ThreadTime::from([(0, Intervals::union(times))]);
+    (count, stops.map(|state| Claim::during(state, time.clone())).collect())
 }
 
 /// The full collections of the slow time with what they found and left.
