@@ -4,8 +4,6 @@
 mod descriptors;
 mod sums;
 
-use std::collections::HashMap;
-
 use fathom_evidence::detail::{SystemCall, to_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Counter;
@@ -44,9 +42,10 @@ pub(crate) struct Call<'a> {
     pub(crate) duration_ns: Option<i64>,
 }
 
-/// A call that has begun on a thread.
-#[derive(Debug)]
+/// A call that has begun on a thread, or the last one that had: its memory is used again.
+#[derive(Debug, Default)]
 struct Begun {
+    is_open: bool,
     start_ns: i64,
     name: String,
     descriptor: Option<i64>,
@@ -55,15 +54,22 @@ struct Begun {
     stacks: [StackId; 2],
 }
 
+/// What is known of a call by its name.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    traits: u16,
+    /// Under which name it is counted on a socket.
+    on_socket: Option<StrId>,
+}
+
 /// Calls of a process. They come in the order of time.
 #[derive(Debug)]
 pub(crate) struct Calls {
     source: &'static str,
     sums: Sums,
     descriptors: Descriptors,
-    begun: HashMap<i64, Begun>,
-    /// Under which name a call on a socket is counted, by the name of the call.
-    on_sockets: FxHashMap<StrId, StrId>,
+    begun: FxHashMap<i64, Begun>,
+    known: FxHashMap<StrId, Known>,
     /// How many have ended.
     pub(crate) count: u64,
     /// How many of these have no length.
@@ -73,27 +79,35 @@ pub(crate) struct Calls {
 impl Calls {
     /// Whose rows have a source.
     pub(crate) fn of(source: &'static str) -> Calls {
-        let (sums, descriptors, begun, on_sockets) = Default::default();
-        Calls { source, sums, descriptors, begun, on_sockets, count: 0, without_length: 0 }
+        let (sums, descriptors, begun, known) = Default::default();
+        Calls { source, sums, descriptors, begun, known, count: 0, without_length: 0 }
     }
 
     /// A call begins.
     pub(crate) fn begins(&mut self, tid: i64, start_ns: i64, call: &Call<'_>, stacks: [StackId; 2]) {
-        if self.begun.len() < THREADS_MAX || self.begun.contains_key(&tid) {
-            let (target, path) = (call.target.to_vec(), call.path.to_vec());
-            let (name, descriptor) = (call.name.to_owned(), call.descriptor);
-            self.begun.insert(tid, Begun { start_ns, name, descriptor, target, path, stacks });
+        if self.begun.len() >= THREADS_MAX && !self.begun.contains_key(&tid) {
+            return;
         }
+        let begun = self.begun.entry(tid).or_default();
+        call.name.clone_into(&mut begun.name);
+        call.target.clone_into(&mut begun.target);
+        call.path.clone_into(&mut begun.path);
+        (begun.is_open, begun.start_ns, begun.descriptor, begun.stacks) = (true, start_ns, call.descriptor, stacks);
     }
 
     /// The call that has begun on a thread ends, if it is the same one; one without a name is.
     pub(crate) fn ends(&mut self, recording: &mut Recording, tid: i64, time_ns: i64, end: Call<'_>) {
-        let is_same = |begun: &Begun| end.name.is_empty() || begun.name == end.name;
-        let Some(begun) = self.begun.remove(&tid).filter(is_same) else { return };
-        let Begun { start_ns, name, descriptor, target, path, stacks } = &begun;
+        let Some(open) = self.begun.get_mut(&tid).filter(|begun| begun.is_open) else { return };
+        open.is_open = false;
+        if !end.name.is_empty() && open.name != end.name {
+            return;
+        }
+        let begun = std::mem::take(open);
+        let Begun { start_ns, name, descriptor, target, path, stacks, .. } = &begun;
         let took_ns = end.duration_ns.unwrap_or_else(|| time_ns.saturating_sub(*start_ns).max(0));
         let call = Call { name, descriptor: *descriptor, target, path, duration_ns: Some(took_ns), ..end };
         self.whole(recording, tid, (*start_ns, time_ns.max(*start_ns)), call, *stacks);
+        self.begun.insert(tid, begun);
     }
 
     /// A call from its beginning to its end.
@@ -105,26 +119,26 @@ impl Calls {
         call: Call<'_>,
         stacks: [StackId; 2],
     ) {
-        let traits = system_calls::traits(call.name);
+        let name = recording.strings.intern(call.name);
+        let known = self
+            .known
+            .entry(name)
+            .or_insert_with(|| Known { traits: system_calls::traits(call.name), on_socket: None });
+        let traits = known.traits;
         let is = |any_of: u16| traits & any_of != 0;
         let is_on_socket = self.descriptors.see(&call, traits);
         self.count += 1;
         self.without_length += i64::from(call.duration_ns.is_none());
         let bytes = call.result.filter(|result| is(system_calls::TRANSFERS) && *result > 0).unwrap_or(0);
         let failed = i64::from(call.result.is_some_and(|result| result < 0));
-        let key = (tid, self.counted_name(recording, call.name, is_on_socket && is(system_calls::ON_ANYTHING)));
-        self.sums.add(end_ns, key, Sum { count: 1, failed, ns: call.duration_ns.unwrap_or(0), bytes });
+        let counted = match is_on_socket && is(system_calls::ON_ANYTHING) {
+            true => *known.on_socket.get_or_insert_with(|| recording.strings.intern(&format!("{} socket", call.name))),
+            false => name,
+        };
+        self.sums.add(end_ns, (tid, counted), Sum { count: 1, failed, ns: call.duration_ns.unwrap_or(0), bytes });
         if call.duration_ns.is_some_and(|ns| ns >= SLOW_NS) && !is(system_calls::WAITS) {
             self.slow(recording, (tid, start_ns), &call, bytes, stacks);
         }
-    }
-
-    fn counted_name(&mut self, recording: &mut Recording, call: &str, is_on_socket: bool) -> StrId {
-        let name = recording.strings.intern(call);
-        if !is_on_socket {
-            return name;
-        }
-        *self.on_sockets.entry(name).or_insert_with(|| recording.strings.intern(&format!("{call} socket")))
     }
 
     fn slow(

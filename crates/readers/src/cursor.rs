@@ -16,6 +16,20 @@ const POWERS: [i64; 19] = {
     powers
 };
 
+/// The number that at most `most` digits at the beginning are, modulo 2^64, and how many these are.
+fn digits(text: &[u8], most: usize) -> (u64, usize) {
+    let (mut value, mut count) = (0_u64, 0);
+    for byte in text.iter().take(most) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        count += 1;
+    }
+    (value, count)
+}
+
 /// The rest of a line that is still to be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a>(pub(crate) &'a [u8]);
@@ -76,15 +90,14 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned integer.
     pub(crate) fn integer(&mut self) -> Option<u64> {
-        let mut rest = *self;
-        let digits = rest.run(|byte| byte.is_ascii_digit());
-        let value = match digits.len() {
+        let (value, count) = digits(self.0, usize::MAX);
+        let value = match count {
             0 => return None,
             // So many fit, whatever they are.
-            1..=19 => digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')),
-            _ => std::str::from_utf8(digits).ok()?.parse().ok()?,
+            1..=19 => value,
+            _ => std::str::from_utf8(&self.0[..count]).ok()?.parse().ok()?,
         };
-        *self = rest;
+        self.skip(count);
         Some(value)
     }
 
@@ -104,10 +117,12 @@ impl<'a> Cursor<'a> {
             return 0;
         }
         self.skip(1);
-        let digits = self.run(|byte| byte.is_ascii_digit());
-        let kept = &digits[..digits.len().min(scale as usize)];
-        let value = kept.iter().fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
-        value * POWERS[scale as usize - kept.len()]
+        let (value, kept) = digits(self.0, scale as usize);
+        self.skip(kept);
+        if kept == scale as usize {
+            self.run(|byte| byte.is_ascii_digit());
+        }
+        value as i64 * POWERS[scale as usize - kept]
     }
 
     /// A size in bytes such as `24M`, `5000.0K`, `0B` or `512`.

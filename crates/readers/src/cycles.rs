@@ -1,9 +1,8 @@
 //! Samples of perf's counters of cycles: for how long each stands.
 
-use std::collections::HashMap;
-
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, loss};
+use rustc_hash::FxHashMap;
 
 /// Events that come while a thread is on a CPU, as often as perf was asked for.
 const NAMES: &[&[u8]] = &[b"cycles", b"cpu-cycles", b"instructions", b"ref-cycles"];
@@ -27,7 +26,7 @@ const DISTANCES_MAX: usize = 1_000_000;
 /// How far apart samples of one thread are.
 #[derive(Debug, Default)]
 pub(crate) struct Cycles {
-    seen_ns: HashMap<i64, i64>,
+    seen_ns: FxHashMap<i64, i64>,
     apart_ns: Vec<i64>,
 }
 

@@ -3,16 +3,20 @@
 //! A tool prints how often something happened per second since its last row. Here these are summed up again from the first row on. Only rises of such
 //! a counter mean anything, and so it begins at zero whatever the kernel had counted before.
 
-use std::collections::HashMap;
+mod series;
 
-use fathom_evidence::tables::Counter;
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::Recording;
+use fathom_evidence::kinds::loss;
+
+pub(crate) use crate::rates::series::Id;
+use crate::rates::series::Series;
 
 /// Sums of rates.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
+    series: Series,
     /// What each came to, and when that was.
-    totals: HashMap<(StrId, StrId, i64), (i64, f64)>,
+    totals: Vec<Option<(i64, f64)>>,
 }
 
 /// Which counter.
@@ -25,30 +29,64 @@ pub(crate) struct Which<'a> {
 }
 
 impl Rates {
+    /// A number of a table, for those who have many of it.
+    pub(crate) fn id(&mut self, recording: &mut Recording, source: &str, which: Which<'_>) -> Id {
+        let [name, instance, source] = [which.name, which.instance, source].map(|text| recording.strings.intern(text));
+        self.series.id((name, instance, which.tid), source)
+    }
+
     /// Adds what happened from one time to another.
     pub(crate) fn add(
         &mut self,
         recording: &mut Recording,
         source: &str,
         which: Which<'_>,
-        (from_ns, to_ns): (i64, i64),
+        interval: (i64, i64),
         amount: f64,
     ) {
-        if !amount.is_finite() || amount < 0.0 || to_ns <= from_ns {
+        if is_rise(interval, amount) {
+            let id = self.id(recording, source, which);
+            self.add_to(recording, id, interval, amount);
+        }
+    }
+
+    /// The same, by number.
+    pub(crate) fn add_to(&mut self, recording: &mut Recording, id: Id, (from_ns, to_ns): (i64, i64), amount: f64) {
+        if !is_rise((from_ns, to_ns), amount) {
             return;
         }
-        let [name, instance, source] = [which.name, which.instance, source].map(|text| recording.strings.intern(text));
-        let mut push = |time_ns: i64, value: f64| {
-            recording.counters.push(Counter { time_ns, name, instance, tid: which.tid, value, source });
-        };
-        let (last_ns, total) = self.totals.entry((name, instance, which.tid)).or_insert((i64::MIN, 0.0));
-        if *last_ns != from_ns {
-            push(from_ns, *total);
+        if self.totals.len() <= id {
+            self.totals.resize(id + 1, None);
         }
-        *total += amount;
-        *last_ns = to_ns;
-        push(to_ns, *total);
+        let (last_ns, before) = self.totals[id].unwrap_or((i64::MIN, 0.0));
+        if last_ns != from_ns {
+            self.series.row(&mut recording.counters, id, from_ns, before);
+        }
+        let total = before + amount;
+        self.totals[id] = Some((to_ns, total));
+        self.series.row(&mut recording.counters, id, to_ns, total);
     }
+
+    /// Takes what something is at an instant, which is no rate but stands in the same table.
+    pub(crate) fn now(&mut self, recording: &mut Recording, id: Id, time_ns: i64, value: f64) {
+        self.series.row(&mut recording.counters, id, time_ns, value);
+    }
+
+    /// Writes what was held back, and says so if rows were left out.
+    pub(crate) fn finish(self, recording: &mut Recording, source: &str) {
+        if let Some((count, step_ns)) = self.series.finish(&mut recording.counters) {
+            let says = format!(
+                "{source}: the tables have more rows than are kept in memory: of each number one in {} s is kept; cut the \
+                 file to the time in question to have all",
+                step_ns / series::SECOND_NS
+            );
+            recording.add_loss(source, loss::EVENTS_LOST, count, &says);
+        }
+    }
+}
+
+fn is_rise((from_ns, to_ns): (i64, i64), amount: f64) -> bool {
+    amount.is_finite() && amount >= 0.0 && to_ns > from_ns
 }
 
 #[cfg(test)]
@@ -63,7 +101,9 @@ mod tests {
         {
             rates.add(&mut recording, "vmstat", which, span, amount);
         }
+        rates.finish(&mut recording, "vmstat");
         let rows: Vec<(i64, f64)> = recording.counters.rows().map(|row| (row.time_ns, row.value)).collect();
         assert_eq!(rows, [(0, 0.0), (10, 5.0), (20, 5.0), (50, 5.0), (60, 7.0)]);
+        assert!(recording.losses.rows().next().is_none());
     }
 }

@@ -64,6 +64,8 @@ const MONTHS: [&[u8]; 12] =
 
 /// The month that three letters name, from 1 on.
 pub(crate) fn month(name: &[u8]) -> Option<i64> {
+    // Most lines that are asked begin with a digit.
+    name.first().filter(|first| first.is_ascii_uppercase())?;
     Some(MONTHS.iter().position(|known| **known == *name)? as i64 + 1)
 }
 

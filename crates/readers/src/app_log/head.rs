@@ -43,7 +43,8 @@ impl Level {
     pub(super) fn of(word: &[u8]) -> Option<Level> {
         const LONGEST: usize = 11;
         let (mut upper, length) = ([0; LONGEST], word.len());
-        if length < 4 || !word[0].is_ascii_alphabetic() {
+        // Most words are none: their first letter tells.
+        if length < 4 || !matches!(word[0] & !0x20, b'T' | b'D' | b'F' | b'I' | b'N' | b'C' | b'W' | b'E' | b'S' | b'A') {
             return None;
         }
         upper.get_mut(..length)?.copy_from_slice(word);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Number, Value};
 
 use crate::app_log::head::Level;
 use crate::app_log::stamp::{Stamp, Stamps};
@@ -25,6 +25,8 @@ pub(super) struct Fields {
     pub(super) is_of_journal: bool,
     /// A line that Docker has put into an object.
     pub(super) wrapped: String,
+    /// What is read, until it is known whether it counts.
+    text: String,
 }
 
 impl Fields {
@@ -49,31 +51,29 @@ impl Fields {
         stamp_of(&self.time, stamps)
     }
 
-    /// Of several times counts the last that is one: `time` may be how long something took.
-    fn take_time(&mut self, time: String) {
-        if self.time.is_empty() || is_time(&time) {
-            self.time = time;
+    /// Reads what belongs to one of [`KEYS`].
+    fn field<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        if OBJECTS.contains(&key) {
+            let value = map.next_value()?;
+            self.take(key, value);
+            return Ok(());
         }
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        let read = map.next_value_seed(Text(&mut text));
+        if read.is_ok() {
+            self.take_text(key, &mut text);
+        }
+        self.text = text;
+        read
     }
 
     fn take(&mut self, key: &str, value: Value) {
-        self.is_of_journal |= key == "__REALTIME_TIMESTAMP";
         match (key, value) {
-            ("@timestamp" | "timestamp" | "time" | "ts" | "timeMillis" | "__REALTIME_TIMESTAMP", value) => {
-                self.take_time(text(value));
-            }
             ("instant", Value::Object(instant)) => {
                 let part = |name: &str| instant.get(name).and_then(Value::as_u64).unwrap_or(0);
                 self.time = format!("{}.{:09}", part("epochSecond"), part("nanoOfSecond"));
             }
-            ("level" | "severity" | "log.level" | "levelname", value) => {
-                self.level = Level::of(text(value).as_bytes()).unwrap_or_default();
-            }
-            ("PRIORITY", value) => self.level = text(value).parse().map_or(Level::None, Level::of_severity),
-            ("logger_name" | "logger" | "loggerName" | "log.logger" | "SYSLOG_IDENTIFIER", value) => {
-                self.logger = text(value);
-            }
-            ("message" | "msg" | "MESSAGE", value) => self.message = text(value),
             ("stack_trace" | "exception" | "throwable" | "thrown" | "error.type" | "exc_info", value) => {
                 self.exception = exception(value);
             }
@@ -81,6 +81,29 @@ impl Fields {
             ("log", Value::Object(log)) => {
                 log.into_iter().for_each(|(name, value)| self.take(&format!("log.{name}"), value));
             }
+            ("log" | "instant", _) => {}
+            (key, value) => self.take_text(key, &mut text(value)),
+        }
+    }
+
+    /// Takes a text, and leaves another one in its place, whose memory is used again.
+    fn take_text(&mut self, key: &str, text: &mut String) {
+        match key {
+            "@timestamp" | "timestamp" | "time" | "ts" | "timeMillis" | "__REALTIME_TIMESTAMP" => {
+                self.is_of_journal |= key == "__REALTIME_TIMESTAMP";
+                // Of several times counts the last that is one: `time` may be how long something took.
+                if self.time.is_empty() || is_time(text) {
+                    std::mem::swap(&mut self.time, text);
+                }
+            }
+            "level" | "severity" | "log.level" | "levelname" => {
+                self.level = Level::of(text.as_bytes()).unwrap_or_default();
+            }
+            "PRIORITY" => self.level = text.parse().map_or(Level::None, Level::of_severity),
+            "logger_name" | "logger" | "loggerName" | "log.logger" | "SYSLOG_IDENTIFIER" => {
+                std::mem::swap(&mut self.logger, text);
+            }
+            "message" | "msg" | "MESSAGE" => std::mem::swap(&mut self.message, text),
             _ => {}
         }
     }
@@ -136,10 +159,7 @@ impl<'de> Visitor<'de> for &mut Fields {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Key(key)) = map.next_key()? {
             match key {
-                Some(key) => {
-                    let value = map.next_value()?;
-                    self.take(key, value);
-                }
+                Some(key) => self.field(key, &mut map)?,
                 None => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -179,6 +199,73 @@ const KEYS: &[&str] = &[
     "exc_info",
     "log",
 ];
+
+/// Those of them whose values may be objects of which more than one field counts.
+const OBJECTS: &[&str] =
+    &["instant", "stack_trace", "exception", "throwable", "thrown", "error.type", "exc_info", "log"];
+
+/// A value as [`text`] has it, into memory that is there.
+struct Text<'a>(&'a mut String);
+
+impl<'de> DeserializeSeed<'de> for Text<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Text<'_> {
+    fn number(self, number: Number) {
+        *self.0 = number.to_string();
+    }
+}
+
+impl<'de> Visitor<'de> for Text<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.0.push_str(text);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        self.number(number.into());
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+        self.number(number.into());
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        Number::from_f64(number).into_iter().for_each(|number| self.0.push_str(&number.to_string()));
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        while all.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
+        while all.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+}
 
 /// One of [`KEYS`], or another.
 struct Key(Option<&'static str>);

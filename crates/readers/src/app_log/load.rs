@@ -203,6 +203,7 @@ impl Loader {
             let over = (from_ns, from_ns.saturating_add(step_ns));
             rates.add(&mut self.recording, SOURCE, which, over, f64::from(count.count));
         }
+        rates.finish(&mut self.recording, SOURCE);
         self.recording
     }
 }

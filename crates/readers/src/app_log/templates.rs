@@ -185,8 +185,10 @@ fn hash_of(level: Level, logger: &[u8], message: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u8(level as u8);
     hasher.write(logger);
-    for word in words(message).take(WORDS_MAX) {
-        match is_variable(word) {
+    let (mut rest, mut words) = (message, 0);
+    while let (Some((word, is_variable)), true) = (next_word(&mut rest), words < WORDS_MAX) {
+        words += 1;
+        match is_variable {
             true => {
                 hasher.write(assigned(word));
                 hasher.write_u8(b'*');
@@ -196,6 +198,35 @@ fn hash_of(level: Level, logger: &[u8], message: &[u8]) -> u64 {
         hasher.write_u8(b' ');
     }
     hasher.finish()
+}
+
+/// What a byte is to [`next_word`].
+const SPACE: u8 = 1;
+const DIGIT: u8 = 2;
+static CLASSES: [u8; 256] = {
+    let (mut classes, mut byte) = ([0; 256], 0);
+    while byte < classes.len() {
+        let is = byte as u8;
+        classes[byte] = if is.is_ascii_whitespace() { SPACE } else { 0 } | if is.is_ascii_digit() { DIGIT } else { 0 };
+        byte += 1;
+    }
+    classes
+};
+
+/// The next of [`words`], and whether it [is variable](is_variable): both in one look, as each line is looked at so.
+fn next_word<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], bool)> {
+    let class = |byte: &u8| CLASSES[usize::from(*byte)];
+    let all: &'a [u8] = rest;
+    let from = all.iter().position(|byte| class(byte) != SPACE)?;
+    let mut seen = 0;
+    let word = &all[from..];
+    let end = word.iter().position(|byte| {
+        seen |= class(byte);
+        seen & SPACE != 0
+    });
+    let end = end.unwrap_or(word.len());
+    *rest = &word[end..];
+    Some((&word[..end], seen & DIGIT != 0))
 }
 
 /// The part of words that are the same. What is variable says nothing; where all is, all fits.
@@ -213,6 +244,16 @@ fn generalise(template: &mut [Vec<u8>], words: &[Vec<u8>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_the_same_one_by_one() {
+        for text in ["", " ", "a", " a1  b\tc ", "x=1 22\u{b}33", "  ä 9"] {
+            let mut rest = text.as_bytes();
+            let found: Vec<_> = std::iter::from_fn(|| next_word(&mut rest)).collect();
+            let expected: Vec<_> = words(text.as_bytes()).map(|word| (word, is_variable(word))).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
 
     fn texts(messages: &[&str]) -> (Vec<Id>, Vec<String>) {
         let mut templates = Templates::default();

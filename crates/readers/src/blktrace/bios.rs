@@ -1,6 +1,8 @@
 //! Events to stages of bios, with btt's definitions. Knows no output.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use super::parse::{Event, action};
 
@@ -42,6 +44,9 @@ pub(super) struct Whose {
     pub(super) pid: u32,
 }
 
+/// Device and first sector.
+type Key = ((u32, u32), u64);
+
 #[derive(Debug)]
 struct Bio {
     whose: Whose,
@@ -56,8 +61,10 @@ struct Bio {
 /// Follows bios from arrival to completion.
 #[derive(Debug, Default)]
 pub(super) struct Bios {
-    under_way: BTreeMap<((u32, u32), u64), Bio>,
-    last_arrival_ns: HashMap<(u32, u32), u64>,
+    under_way: BTreeMap<Key, Bio>,
+    /// Those that an event completes, in memory that is used again.
+    completed: Vec<Key>,
+    last_arrival_ns: FxHashMap<(u32, u32), u64>,
     /// Bios that had arrived when another one of the same first sector did.
     pub(super) overlapping: u64,
     /// Issued more than once.
@@ -81,7 +88,7 @@ impl Bios {
             action::BACK_MERGE | action::FRONT_MERGE => {
                 self.one(event, |bio| &mut bio.merged_ns, |bio| ended(bio.whose, Q2M, since(bio.queued_ns, at)));
             }
-            action::INSERT => self.within(event).into_iter().for_each(|bio| insert(bio, at, ended)),
+            action::INSERT => self.within(event).for_each(|bio| insert(bio, at, ended)),
             action::ISSUE => self.issue(event, ended),
             action::COMPLETE => self.complete(event, ended),
             _ => {}
@@ -118,10 +125,10 @@ impl Bios {
     }
 
     /// The bios that lie within an event's sectors.
-    fn within(&mut self, event: &Event<'_>) -> Vec<&mut Bio> {
+    fn within(&mut self, event: &Event<'_>) -> impl Iterator<Item = &mut Bio> {
         let end = end_of(event);
         let near = self.under_way.range_mut((event.device, event.sector)..(event.device, end));
-        near.map(|(_, bio)| bio).filter(|bio| bio.end <= end).collect()
+        near.map(|(_, bio)| bio).filter(move |bio| bio.end <= end)
     }
 
     fn issue(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
@@ -142,8 +149,8 @@ impl Bios {
     fn complete(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
         let (at, end) = (event.time_ns, end_of(event));
         let near = self.under_way.range((event.device, event.sector)..(event.device, end));
-        let sectors: Vec<_> = near.filter(|(_, bio)| bio.end <= end).map(|(key, _)| *key).collect();
-        for bio in sectors.into_iter().filter_map(|key| self.under_way.remove(&key)) {
+        self.completed.extend(near.filter(|(_, bio)| bio.end <= end).map(|(key, _)| *key));
+        for bio in self.completed.drain(..).filter_map(|key| self.under_way.remove(&key)) {
             match bio.issued_ns {
                 Some(issued_ns) => ended(bio.whose, D2C, since(issued_ns, at)),
                 None => self.not_issued += 1,

@@ -1,7 +1,9 @@
 //! Events of a trace, in the order of their times, whatever the byte order. Knows nothing of stages.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
 
 /// The first bytes of each event; the last is the version.
 const MAGIC: u32 = 0x6561_7400;
@@ -68,7 +70,7 @@ pub(super) fn merged<'a>(files: &[&'a [u8]], see: &mut dyn FnMut(Event<'a>)) -> 
     let mut rests: Vec<&[u8]> = files.to_vec();
     let mut next: Vec<Option<Event<'a>>> = vec![None; files.len()];
     let mut heap = BinaryHeap::new();
-    let mut sequences: HashMap<u32, u32> = HashMap::new();
+    let mut sequences: FxHashMap<u32, u32> = FxHashMap::default();
     for file in 0..files.len() {
         advance(file, &mut rests, &mut next, &mut heap, &mut read);
     }
@@ -94,7 +96,7 @@ fn advance<'a>(
 }
 
 /// Each CPU numbers its events.
-fn count(event: &Event<'_>, sequences: &mut HashMap<u32, u32>, read: &mut Read) {
+fn count(event: &Event<'_>, sequences: &mut FxHashMap<u32, u32>, read: &mut Read) {
     let before = sequences.insert(event.cpu, event.sequence);
     let gap = before.map_or(0, |before| event.sequence.wrapping_sub(before).wrapping_sub(1));
     // A number that goes back is another trace's, and no gap.
@@ -153,8 +155,8 @@ fn event<'a>(
     let (low, categories) = (action as u16, action >> CATEGORY_SHIFT);
     let more = if low & WITH_CGROUP != 0 { more.get(CGROUP_BYTES..).unwrap_or_default() } else { more };
     let is_notice = categories & NOTIFY != 0;
-    let name = more.split(|byte| *byte == 0).next().unwrap_or_default();
     let is_process = is_notice && low & !WITH_CGROUP == 0;
+    let name = || more.split(|byte| *byte == 0).next().unwrap_or_default();
     Some(Event {
         time_ns: fields.u64(8)?,
         // A notice is no action, whatever its number.
@@ -163,7 +165,7 @@ fn event<'a>(
         bytes,
         pid,
         device: (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1)),
-        process: is_process.then_some(name),
+        process: is_process.then(name),
         is_read: categories & READ != 0,
         is_write: categories & WRITE != 0,
         sequence: fields.u32(4)?,

@@ -1,6 +1,6 @@
 //! Stages of bios as a table, of all, by device and by process.
 
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
@@ -13,6 +13,12 @@ const POWER_BITS: u32 = PER_POWER.ilog2();
 
 /// Devices and processes that have rows of their own.
 const GROUPS_MAX: usize = 1_000;
+
+/// Parts of them that are added up apart.
+const PARTS_MAX: usize = 1_000;
+
+/// Pairs of a device and a process whose part is remembered.
+const WHOSE_MAX: usize = 100_000;
 
 /// How long one stage took.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,7 +66,7 @@ pub struct Table {
     /// What is missing or may be wrong, a sentence each.
     pub missing: Vec<String>,
     bios: Bios,
-    sums: FxHashMap<Of, [Sum; STAGES.len()]>,
+    sums: Sums,
     processes: HashMap<u32, String>,
 }
 
@@ -72,13 +78,86 @@ enum Of {
     Process(u32),
 }
 
+/// What the stages of some bios come to.
+type OfStages = [Sum; STAGES.len()];
+
+/// Which groups a part belongs to.
+type Groups = [Option<usize>; 3];
+
+/// Sums of all groups. A stage that ends is added to one part, that of its device and process, and parts are added up in the end.
+#[derive(Debug, Default)]
+struct Sums {
+    /// The groups that have a row, in the order in which they came.
+    groups: Vec<Of>,
+    numbers: FxHashMap<Of, usize>,
+    parts: Vec<(Groups, OfStages)>,
+    by_groups: FxHashMap<Groups, usize>,
+    by_whose: FxHashMap<Whose, [Option<usize>; 3]>,
+}
+
+impl Sums {
+    fn add(&mut self, whose: Whose, stage: usize, ns: u64) {
+        let parts = match self.by_whose.get(&whose) {
+            Some(parts) => *parts,
+            None => self.parts_of(whose),
+        };
+        parts.into_iter().flatten().for_each(|part| self.parts[part].1[stage].add(ns));
+    }
+
+    /// One part, or that of each group alone where there are too many.
+    fn parts_of(&mut self, whose: Whose) -> [Option<usize>; 3] {
+        let groups = [Of::All, Of::Device(whose.device), Of::Process(whose.pid)].map(|of| self.group(of));
+        let parts = match self.parts.len() < PARTS_MAX || self.by_groups.contains_key(&groups) {
+            true => [Some(self.part(groups)), None, None],
+            false => groups.map(|group| group.map(|group| self.part([Some(group), None, None]))),
+        };
+        if self.by_whose.len() < WHOSE_MAX {
+            self.by_whose.insert(whose, parts);
+        }
+        parts
+    }
+
+    fn part(&mut self, groups: Groups) -> usize {
+        *self.by_groups.entry(groups).or_insert_with(|| {
+            self.parts.push((groups, OfStages::default()));
+            self.parts.len() - 1
+        })
+    }
+
+    fn group(&mut self, of: Of) -> Option<usize> {
+        let known = self.numbers.get(&of).copied();
+        let number = known.or_else(|| (self.groups.len() < GROUPS_MAX).then_some(self.groups.len()))?;
+        if known.is_none() {
+            self.groups.push(of);
+            self.numbers.insert(of, number);
+        }
+        Some(number)
+    }
+
+    /// The stages of each group.
+    fn finish(&mut self) -> Vec<(Of, Vec<Stage>)> {
+        let of_group = |number: usize| {
+            let mut all = OfStages::default();
+            for (_, part) in self.parts.iter().filter(|(groups, _)| groups.contains(&Some(number))) {
+                all.iter_mut().zip(part).for_each(|(all, part)| all.add_all(part));
+            }
+            stages(&all)
+        };
+        let groups = self.groups.iter().enumerate();
+        let mut found: Vec<(Of, Vec<Stage>)> = groups.map(|(number, of)| (*of, of_group(number))).collect();
+        found.sort_unstable_by_key(|(of, _)| *of);
+        found
+    }
+}
+
 #[derive(Debug, Default)]
 struct Sum {
     count: u64,
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
-    classes: FxHashMap<u64, u64>,
+    /// How many are of each class.
+    classes: Vec<u32>,
 }
 
 impl Table {
@@ -90,26 +169,15 @@ impl Table {
             return;
         }
         let sums = &mut self.sums;
-        let mut ended = |whose: Whose, stage: usize, ns: u64| {
-            for of in [Of::All, Of::Device(whose.device), Of::Process(whose.pid)] {
-                let is_full = sums.len() >= GROUPS_MAX;
-                match sums.entry(of) {
-                    Entry::Occupied(sum) => sum.into_mut()[stage].add(ns),
-                    Entry::Vacant(new) if !is_full => new.insert(Default::default())[stage].add(ns),
-                    Entry::Vacant(_) => {}
-                }
-            }
-        };
+        let mut ended = |whose: Whose, stage: usize, ns: u64| sums.add(whose, stage, ns);
         self.bios.see(&event, &mut ended);
     }
 
     pub(super) fn finish(&mut self, read: &Read, files: usize) {
         (self.version, self.files, self.events) = (read.version, files, read.events);
         self.length_ns = read.last_ns.saturating_sub(read.first_ns);
-        let mut sums: Vec<(Of, [Sum; STAGES.len()])> = std::mem::take(&mut self.sums).into_iter().collect();
-        sums.sort_unstable_by_key(|(of, _)| *of);
-        self.groups =
-            sums.into_iter().map(|(of, sums)| Group { name: self.name(&of), stages: stages(&sums) }).collect();
+        let sums = self.sums.finish();
+        self.groups = sums.into_iter().map(|(of, stages)| Group { name: self.name(&of), stages }).collect();
         let (bios, unended) = (&self.bios, self.bios.unended() as u64);
         let notes = [
             (read.lost, "events are missing: the buffers of blktrace were too small (-b, -n)"),
@@ -147,7 +215,25 @@ impl Sum {
         self.max_ns = self.max_ns.max(ns);
         self.count += 1;
         self.sum_ns += u128::from(ns);
-        *self.classes.entry(class(ns)).or_default() += 1;
+        let class = class(ns) as usize;
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, 0);
+        }
+        self.classes[class] = self.classes[class].saturating_add(1);
+    }
+
+    fn add_all(&mut self, other: &Sum) {
+        if other.count == 0 {
+            return;
+        }
+        self.min_ns = if self.count == 0 { other.min_ns } else { self.min_ns.min(other.min_ns) };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        if self.classes.len() < other.classes.len() {
+            self.classes.resize(other.classes.len(), 0);
+        }
+        self.classes.iter_mut().zip(&other.classes).for_each(|(all, part)| *all = all.saturating_add(*part));
     }
 
     fn stage(&self, index: usize) -> Stage {
@@ -167,13 +253,11 @@ impl Sum {
     fn quantile(&self, part: f64) -> u64 {
         let wanted = (part * self.count as f64).ceil() as u64;
         let mut seen = 0;
-        let mut classes: Vec<(u64, u64)> = self.classes.iter().map(|(class, count)| (*class, *count)).collect();
-        classes.sort_unstable();
-        let found = classes.into_iter().find(|(_, count)| {
-            seen += count;
+        let found = self.classes.iter().position(|count| {
+            seen += u64::from(*count);
             seen >= wanted
         });
-        found.map_or(0, |(class, _)| lowest_of(class)).clamp(self.min_ns, self.max_ns)
+        found.map_or(0, |class| lowest_of(class as u64)).clamp(self.min_ns, self.max_ns)
     }
 }
 

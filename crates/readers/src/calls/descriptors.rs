@@ -1,8 +1,7 @@
 //! Which descriptors are sockets, and which files: from the calls that make and use them.
 
-use std::collections::HashMap;
-
 use fathom_evidence::system_calls;
+use rustc_hash::FxHashMap;
 
 use crate::calls::Call;
 
@@ -21,7 +20,7 @@ enum Kind {
 
 /// Those of the process that is traced.
 #[derive(Debug, Default)]
-pub(super) struct Descriptors(HashMap<i64, Kind>);
+pub(super) struct Descriptors(FxHashMap<i64, Kind>);
 
 impl Descriptors {
     /// Learns from a call of which `traits` are true and that has returned; true if it was on a socket.
@@ -58,6 +57,8 @@ impl Descriptors {
     fn is_known_socket(&self, call: &Call<'_>) -> bool {
         match call.target {
             [] => call.descriptor.and_then(|descriptor| self.0.get(&descriptor)) == Some(&Kind::Socket),
+            // Most are files.
+            [b'/', ..] => false,
             target => SOCKETS.iter().any(|word| target.starts_with(word.as_bytes())),
         }
     }

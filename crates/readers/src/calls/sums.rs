@@ -1,8 +1,9 @@
 //! Calls to sums of each thread and call, second by second. Knows no evidence but the ids of texts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use fathom_evidence::StrId;
+use rustc_hash::FxHashMap;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -48,9 +49,9 @@ pub(super) struct Rise {
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     /// What has not been given away yet, by second.
-    seconds: BTreeMap<i64, HashMap<Key, Sum>>,
+    seconds: BTreeMap<i64, FxHashMap<Key, Sum>>,
     /// What each has come to, and when each of its numbers rose last.
-    totals: HashMap<Key, (Sum, [i64; 4])>,
+    totals: FxHashMap<Key, (Sum, [i64; 4])>,
 }
 
 impl Sums {
@@ -76,7 +77,7 @@ impl Sums {
         self.over(i64::MAX)
     }
 
-    fn rises_of(&mut self, second: i64, sums: HashMap<Key, Sum>, rises: &mut Vec<Rise>) {
+    fn rises_of(&mut self, second: i64, sums: FxHashMap<Key, Sum>, rises: &mut Vec<Rise>) {
         let from_ns = second.saturating_mul(SECOND_NS);
         let to_ns = from_ns.saturating_add(SECOND_NS);
         let mut sums: Vec<(Key, Sum)> = sums.into_iter().collect();

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom_evidence::Recording;
 use fathom_evidence::detail::{Gc, to_text};
 use fathom_evidence::kinds::{counter, loss, span, subject};
+use fathom_evidence::{Recording, Table as _};
 
-use crate::columns::{Columns, Row, words};
+use crate::columns::{Columns, Row, all_words};
 use crate::jstat::parse::{self, UPTIME};
 use crate::lines::{self, Line as TextLine};
+use crate::rates::{Id, Rates, Which};
 use crate::{LoadError, LoadOptions, input};
 
 /// The `source` column of everything that comes from jstat.
@@ -45,18 +46,20 @@ const PAUSES: &[(&str, &str, &str)] = &[("YGC", "YGCT", "young"), ("FGC", "FGCT"
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
     let mut recording = Recording::default();
     for file in files {
-        let table = Table::read(file)?;
+        let (counters, spans) = (recording.counters.len(), recording.spans.len());
+        let read = Table::read(file, &mut recording)?;
         let started_at_ns = match options.started_at_ns {
             Some(started_at_ns) => started_at_ns,
-            None => estimated_start(file, &table, &mut recording),
+            None => estimated_start(file, read.last_ns, &mut recording),
         };
-        table.add_to(&mut recording, started_at_ns);
-        if let Some(says) = &table.cut {
+        let times = recording.counters.time_ns[counters..].iter_mut().chain(&mut recording.spans.time_ns[spans..]);
+        times.for_each(|time_ns| *time_ns = time_ns.saturating_add(started_at_ns));
+        if let Some(says) = &read.cut {
             recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
         }
-        if table.not_understood > 0 {
-            let says = format!("jstat: {} lines are no rows of its table", table.not_understood);
-            recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, table.not_understood, &says);
+        if read.not_understood > 0 {
+            let says = format!("jstat: {} lines are no rows of its table", read.not_understood);
+            recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, read.not_understood, &says);
         }
     }
     if let Some(started_at_ns) = options.started_at_ns {
@@ -66,90 +69,101 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
 }
 
 /// The JVM's start if the file was written when its last row was.
-fn estimated_start(file: &Path, table: &Table, recording: &mut Recording) -> i64 {
+fn estimated_start(file: &Path, last_ns: i64, recording: &mut Recording) -> i64 {
     let says = format!(
         "{} only has the JVM's uptime: placed as if its last row was written when the file was; --started-at places it",
         file.file_name().unwrap_or_default().to_string_lossy()
     );
     recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, &says);
-    input::written_ns(file).saturating_sub(table.rows.last().map_or(0, |row| row.uptime_ns))
+    input::written_ns(file).saturating_sub(last_ns)
 }
 
 /// A row: uptime, and the value of each of [`COUNTERS`] and [`PAUSES`].
 struct Values {
     uptime_ns: i64,
-    counters: Vec<Option<f64>>,
-    pauses: Vec<Option<(f64, f64)>>,
+    counters: [Option<f64>; COUNTERS.len()],
+    pauses: [Option<(f64, f64)>; PAUSES.len()],
 }
 
-#[derive(Default)]
-struct Table {
-    rows: Vec<Values>,
+/// What was read of a file.
+struct Read {
+    last_ns: i64,
     cut: Option<String>,
     not_understood: i64,
 }
 
-impl Table {
-    fn read(file: &Path) -> Result<Table, LoadError> {
-        let (mut table, mut columns) = (Table::default(), Columns::default());
-        table.cut =
-            lines::read(file, &mut |line| table_line(&mut table.rows, &mut table.not_understood, &mut columns, line))?;
-        let without = |says: &str| Err(LoadError::Unusable { path: file.to_owned(), says: says.to_owned() });
-        match (table.rows.is_empty(), columns.has(UPTIME)) {
-            (false, _) => Ok(table),
-            (true, false) => without("a table of jstat whose rows have no time; record with: jstat -gc -t PID 1000"),
-            (true, true) => without("a table of jstat without rows"),
-        }
-    }
-
-    fn add_to(&self, recording: &mut Recording, started_at_ns: i64) {
-        for row in &self.rows {
-            let time_ns = started_at_ns.saturating_add(row.uptime_ns);
-            for ((_, name, instance, factor), value) in COUNTERS.iter().zip(&row.counters) {
-                if let Some(value) = value {
-                    recording.add_counter(time_ns, name, instance, value * factor, SOURCE);
-                }
-            }
-        }
-        for pair in self.rows.windows(2) {
-            for index in 0..PAUSES.len() {
-                add_pauses(recording, started_at_ns, index, (&pair[0], &pair[1]));
-            }
-        }
-    }
+/// A table. Its rows go into the recording one by one, with the JVM's uptime for their time: its start may be known in the end only.
+struct Table<'a> {
+    recording: &'a mut Recording,
+    rates: Rates,
+    ids: [Option<Id>; COUNTERS.len()],
+    columns: Columns,
+    last: Option<Values>,
+    not_understood: i64,
 }
 
-fn table_line(rows: &mut Vec<Values>, not_understood: &mut i64, columns: &mut Columns, line: TextLine<'_>) {
-    let TextLine::Whole(text) = line else {
-        *not_understood += 1;
-        return;
-    };
-    let values: Vec<&[u8]> = words(text).collect();
-    if values.is_empty() {
-        return;
+impl Table<'_> {
+    fn read(file: &Path, recording: &mut Recording) -> Result<Read, LoadError> {
+        let (rates, columns) = Default::default();
+        let mut table = Table { recording, rates, ids: Default::default(), columns, last: None, not_understood: 0 };
+        let cut = lines::read(file, &mut |line| table.line(line))?;
+        let without = |says: &str| Err(LoadError::Unusable { path: file.to_owned(), says: says.to_owned() });
+        let Some(last) = table.last else {
+            return match table.columns.has(UPTIME) {
+                false => without("a table of jstat whose rows have no time; record with: jstat -gc -t PID 1000"),
+                true => without("a table of jstat without rows"),
+            };
+        };
+        table.rates.finish(table.recording, SOURCE);
+        Ok(Read { last_ns: last.uptime_ns, cut, not_understood: table.not_understood })
     }
-    if let Some(heading) = parse::heading(text) {
-        *columns = heading;
-        return;
+
+    fn line(&mut self, line: TextLine<'_>) {
+        let TextLine::Whole(text) = line else {
+            self.not_understood += 1;
+            return;
+        };
+        let values = all_words(text);
+        let Some(first) = values.first() else { return };
+        // No column is called by a number.
+        if !first[0].is_ascii_digit()
+            && let Some(heading) = parse::heading(text)
+        {
+            self.columns = heading;
+            return;
+        }
+        match of_row(&self.columns.row(&values)) {
+            Some(row) => self.row(row),
+            None => self.not_understood += i64::from(self.columns.has(UPTIME)),
+        }
     }
-    match of_row(&columns.row(&values)) {
-        Some(row) => rows.push(row),
-        None => *not_understood += i64::from(columns.has(UPTIME)),
+
+    fn row(&mut self, row: Values) {
+        for (at, (_, name, instance, factor)) in COUNTERS.iter().enumerate() {
+            let Some(value) = row.counters[at] else { continue };
+            let which = Which { name, instance, tid: 0 };
+            let id = *self.ids[at].get_or_insert_with(|| self.rates.id(self.recording, SOURCE, which));
+            self.rates.now(self.recording, id, row.uptime_ns, value * factor);
+        }
+        if let Some(before) = &self.last {
+            (0..PAUSES.len()).for_each(|index| add_pauses(self.recording, index, (before, &row)));
+        }
+        self.last = Some(row);
     }
 }
 
 fn of_row(row: &Row<'_>) -> Option<Values> {
     let uptime_ns = (row.number(UPTIME)? * SECOND_NS) as i64;
-    let pause = |(count, time, _): &(&str, &str, &str)| row.number(count).zip(row.number(time));
+    let pause = |(count, time, _): (&str, &str, &str)| row.number(count).zip(row.number(time));
     Some(Values {
         uptime_ns,
-        counters: COUNTERS.iter().map(|(column, ..)| row.number(column)).collect(),
-        pauses: PAUSES.iter().map(pause).collect(),
+        counters: std::array::from_fn(|at| row.number(COUNTERS[at].0)),
+        pauses: std::array::from_fn(|at| pause(PAUSES[at])),
     })
 }
 
 /// The pauses of one kind that there were between two rows, at the end of that time.
-fn add_pauses(recording: &mut Recording, started_at_ns: i64, index: usize, (before, after): (&Values, &Values)) {
+fn add_pauses(recording: &mut Recording, index: usize, (before, after): (&Values, &Values)) {
     let (Some(was), Some(is)) = (before.pauses[index], after.pauses[index]) else { return };
     let in_all_ns = ((is.1 - was.1) * SECOND_NS) as i64;
     if in_all_ns <= 0 {
@@ -162,7 +176,7 @@ fn add_pauses(recording: &mut Recording, started_at_ns: i64, index: usize, (befo
     // One pause may be longer than the time between two rows, during which the number had risen already.
     let step_ns = (between_ns / count).max(length_ns);
     for back in 0..count {
-        let end_ns = started_at_ns.saturating_add(after.uptime_ns).saturating_sub(step_ns.saturating_mul(back));
+        let end_ns = after.uptime_ns.saturating_sub(step_ns.saturating_mul(back));
         recording.add_span(end_ns.saturating_sub(length_ns), length_ns, 0, span::GC_PAUSE, "", &detail, SOURCE);
     }
 }
@@ -183,8 +197,6 @@ fn detail(index: usize, before: &Values, after: &Values) -> Gc {
 
 #[cfg(test)]
 mod tests {
-    use fathom_evidence::Table as _;
-
     use super::*;
 
     fn load_text(text: &str, started_at_ns: Option<i64>) -> Result<Recording, LoadError> {

@@ -174,6 +174,7 @@ impl Rows {
         for endpoint in 0..self.kinds.len() {
             self.rise(endpoint, (end_ns, end_ns.saturating_add(1)), |_| 0.0);
         }
+        std::mem::take(&mut self.rates).finish(&mut self.recording, SOURCE);
         self.kept.sort_by_key(|kept| kept.exchange.began_ns);
         for kept in std::mem::take(&mut self.kept) {
             self.span(&kept);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use linux_perf_event_reader::Endianness;
+use rustc_hash::FxHashMap;
 
 use crate::bytes::{Bytes, until_zero};
 use crate::perf_data::attributes::{self, Attribute};
@@ -40,7 +41,7 @@ pub(super) struct ClockPair {
 #[derive(Debug, Default)]
 pub(super) struct About {
     pub(super) attributes: Vec<Attribute>,
-    by_id: HashMap<u64, usize>,
+    by_id: FxHashMap<u64, usize>,
     pub(super) clock: Option<ClockPair>,
     /// Of tracepoints, by their number.
     pub(super) formats: HashMap<u64, Format>,

@@ -1,6 +1,5 @@
 //! Samples and tracepoints of perf to evidence.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{event, loss, subject};
@@ -8,6 +7,7 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{FrameId, Recording, StackId, Table};
 use linux_perf_event_reader::constants::PERF_CONTEXT_MAX;
 use linux_perf_event_reader::{EventRecord, RawDataU64, RecordType, SampleRecord};
+use rustc_hash::FxHashMap;
 
 use crate::cycles::Cycles;
 use crate::input::Input;
@@ -86,7 +86,9 @@ struct Loader {
     /// Architecture of the machine.
     architecture: String,
     /// Stacks of chains that were there before; those whose kernel part is wanted apart are the second ones.
-    chains: [HashMap<Vec<u64>, [StackId; 2]>; 2],
+    chains: [FxHashMap<Vec<u64>, [StackId; 2]>; 2],
+    /// The chain of a sample, in memory that is used again.
+    chain: Vec<u64>,
     /// Samples, until they are in the order of their times.
     samples: Vec<Sample>,
     other_events: i64,
@@ -108,6 +110,7 @@ impl Loader {
             system_calls: SystemCalls::default(),
             architecture: String::new(),
             chains: Default::default(),
+            chain: Vec::new(),
             samples: Vec::new(),
             other_events: 0,
             unread: 0,
@@ -180,10 +183,12 @@ impl Loader {
     /// The stack of the code, and that of the kernel if it is wanted apart. Most samples have a chain that was there before.
     fn stacks(&mut self, sample: &SampleRecord<'_>, is_apart: bool) -> [StackId; 2] {
         let alone = sample.ip.filter(|_| sample.callchain.is_none());
-        let chain: Vec<u64> = addresses(sample.callchain).chain(alone).take(FRAMES_MAX).collect();
-        if let Some(known) = self.chains[usize::from(is_apart)].get(&chain) {
+        self.chain.clear();
+        self.chain.extend(addresses(sample.callchain).chain(alone).take(FRAMES_MAX));
+        if let Some(known) = self.chains[usize::from(is_apart)].get(&self.chain) {
             return *known;
         }
+        let chain = self.chain.clone();
         let time_ns = sample.timestamp.filter(|_| self.is_monotonic);
         let stacks = self.stacks_of(&chain, time_ns, is_apart);
         let chains = &mut self.chains[usize::from(is_apart)];

@@ -1,11 +1,12 @@
 //! The first reading: of which process the samples are, what it has mapped, and whether its times can be placed. Knows no evidence.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use linux_perf_event_reader::{
     ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
 };
+use rustc_hash::FxHashMap;
 
 use crate::bytes::{Bytes, until_zero};
 use crate::perf_data::attributes::Attribute;
@@ -44,9 +45,9 @@ pub(super) struct Process {
 #[derive(Default)]
 pub(super) struct Scan {
     pub(super) about: About,
-    pub(super) processes: HashMap<i32, Process>,
+    pub(super) processes: FxHashMap<i32, Process>,
     /// Of which process threads are, and their names.
-    pub(super) threads: HashMap<i32, (i32, Vec<u8>)>,
+    pub(super) threads: FxHashMap<i32, (i32, Vec<u8>)>,
     /// Where the kernel and its modules are.
     pub(super) kernel: BTreeMap<u64, Mapped>,
     pub(super) lost: u64,

@@ -1,14 +1,14 @@
 //! Tables of sysstat to counters of machine and process.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{counter, loss};
-use fathom_evidence::{Recording, Table};
+use fathom_evidence::{Recording, Table as _};
+use rustc_hash::FxHashMap;
 
 use crate::columns::{Columns, Row, number};
 use crate::lines::{self, Line as TextLine};
-use crate::rates::{Rates, Which};
+use crate::rates::{Id, Rates, Which};
 use crate::sysstat::meaning::{MODES, NOW, OPERATIONS, PER_SECOND};
 use crate::sysstat::parse::{self, Line};
 use crate::sysstat::parse_json::{self, Interval, Values};
@@ -45,17 +45,89 @@ pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
     Ok(loader.finish())
 }
 
+/// What the rows of a table are about, and the columns that say of which.
+#[derive(Clone, Copy)]
+enum Rows {
+    Processes,
+    Cpus(&'static str),
+    /// Those of iostat: the heading begins with a word that its row has not.
+    AllCpus,
+    Disks(&'static str),
+    Machine,
+}
+
+impl Rows {
+    fn of(columns: &Columns) -> Rows {
+        let is = |name: &&str| columns.has(name);
+        if ["%CPU", "TGID", "PID"].iter().any(is) {
+            return Rows::Processes;
+        }
+        match ["CPU", "avg-cpu:", "DEV", "Device", "Device:"].into_iter().find(is) {
+            Some("CPU") => Rows::Cpus("CPU"),
+            Some("avg-cpu:") => Rows::AllCpus,
+            Some(device) => Rows::Disks(device),
+            None => Rows::Machine,
+        }
+    }
+}
+
+/// A table, of which there are rows time after time.
+struct Table {
+    columns: Columns,
+    rows: Rows,
+    /// When its last rows were, and those before them.
+    last: Option<(Option<i64>, i64)>,
+}
+
+impl Table {
+    fn of(names: &[&[u8]]) -> Table {
+        let columns = Columns::of(names.iter().copied());
+        let rows = Rows::of(&columns);
+        Table { columns, rows, last: None }
+    }
+
+    /// From the rows before to these, once it is known.
+    fn interval(&mut self, time_ns: i64) -> Option<(i64, i64)> {
+        let (before, last) = self.last.get_or_insert((None, time_ns));
+        if *last < time_ns {
+            (*before, *last) = (Some(*last), time_ns);
+        }
+        before.map(|from_ns| (from_ns, time_ns))
+    }
+}
+
+/// Numbers of each device or CPU, in the order of what is known of one.
+#[derive(Default)]
+struct Known(FxHashMap<Box<str>, Vec<Option<Id>>>);
+
+impl Known {
+    fn of(&mut self, whose: &str, at: usize) -> Option<&mut Option<Id>> {
+        if !self.0.contains_key(whose) {
+            self.0.insert(whose.into(), Vec::new());
+        }
+        let ids = self.0.get_mut(whose)?;
+        if ids.len() <= at {
+            ids.resize(at + 1, None);
+        }
+        ids.get_mut(at)
+    }
+}
+
 #[derive(Default)]
 struct Loader {
     recording: Recording,
     rates: Rates,
+    known_cpus: Known,
+    known_disks: Known,
     clock: Clock,
     cpus: usize,
-    columns: Columns,
-    /// The time that stood alone on a line, and the one before.
+    tables: Vec<Table>,
+    /// Which table it is, by its heading.
+    headings: FxHashMap<Vec<u8>, usize>,
+    /// The table whose rows are read.
+    table: Option<usize>,
+    /// The time that stood alone on a line.
     alone_ns: Option<i64>,
-    /// When the last rows of each table were, by its columns, and the rows before those.
-    last: HashMap<Columns, (Option<i64>, i64)>,
     /// The process whose threads are listed, if it is one.
     process: Option<i64>,
     not_understood: i64,
@@ -73,19 +145,28 @@ impl Loader {
                 self.has_ambiguous_date |= !self.clock.date(date);
                 self.cpus = cpus;
             }
-            Line::Heading(time, columns) => self.heading(time, columns),
+            Line::Heading(words, taken) => self.heading(&words, taken),
             Line::Row(words) => self.words(&words),
             Line::Nothing => {}
         }
     }
 
-    fn heading(&mut self, time: Option<Vec<&[u8]>>, columns: Columns) {
+    fn heading(&mut self, words: &[&[u8]], taken: usize) {
+        let names = &words[taken..];
+        let text = names.join(&b' ');
+        let at = *self.headings.entry(text).or_insert_with(|| {
+            self.tables.push(Table::of(names));
+            self.tables.len() - 1
+        });
+        self.table = Some(at);
         // The time before a heading is that of the rows before.
-        let begins = time.and_then(|words| self.clock.of_row(words[0], words.get(1).copied()));
-        if let Some(begins_ns) = begins {
-            self.last.entry(columns.clone()).or_insert((None, begins_ns));
+        let begins_ns = match taken {
+            0 => None,
+            _ => self.clock.of_row(words[0], words[..taken].get(1).copied()),
+        };
+        if let Some(begins_ns) = begins_ns {
+            self.tables[at].last.get_or_insert((None, begins_ns));
         }
-        self.columns = columns;
     }
 
     fn words(&mut self, words: &[&[u8]]) {
@@ -103,45 +184,38 @@ impl Loader {
             self.not_understood += 1;
             return;
         };
-        let columns = self.columns.clone();
-        // The heading of iostat's CPUs begins with a word that its row has not.
-        let values: Vec<&[u8]> = match columns.has("avg-cpu:") {
-            true => std::iter::once(&b"all"[..]).chain(words[taken..].iter().copied()).collect(),
-            false => words[taken..].to_vec(),
-        };
-        if let Some(interval) = self.interval(&columns, time_ns) {
-            self.row(&columns.row(&values), interval);
-        }
+        let Some(at) = self.table else { return };
+        let Some(interval) = self.tables[at].interval(time_ns) else { return };
+        // It is given back below: its rows change nothing of it.
+        let columns = std::mem::take(&mut self.tables[at].columns);
+        self.row(self.tables[at].rows, &columns.row(&words[taken..]), interval);
+        self.tables[at].columns = columns;
     }
 
-    /// From the rows before to these, once it is known.
-    fn interval(&mut self, columns: &Columns, time_ns: i64) -> Option<(i64, i64)> {
-        let (before, last) = self.last.entry(columns.clone()).or_insert((None, time_ns));
-        if *last < time_ns {
-            (*before, *last) = (Some(*last), time_ns);
-        }
-        before.map(|from_ns| (from_ns, time_ns))
-    }
-
-    fn row(&mut self, row: &Row<'_>, interval: (i64, i64)) {
-        let text = |name: &str| row.text(name).map(|text| String::from_utf8_lossy(text).into_owned());
-        if text("%CPU").is_some() || text("TGID").is_some() || text("PID").is_some() {
-            return self.process(row, interval);
-        }
-        let of = |name: &str| row.number(name);
-        if let Some(cpu) = text("CPU").or_else(|| text("avg-cpu:")) {
-            self.cpu(&cpu, &|names| row.first_of(names), interval);
-        } else if let Some(device) = text("DEV").or_else(|| text("Device")).or_else(|| text("Device:")) {
-            self.disk(&device, &of, interval);
-        } else {
-            self.machine(&of, interval);
+    fn row(&mut self, rows: Rows, row: &Row<'_>, interval: (i64, i64)) {
+        match rows {
+            Rows::Processes => self.process(row, interval),
+            Rows::Cpus(column) => {
+                let Some(cpu) = row.text(column) else { return };
+                self.cpu(&String::from_utf8_lossy(cpu), &|names| row.first_of(names), interval);
+            }
+            Rows::AllCpus => {
+                let row = row.behind_first();
+                self.cpu("all", &|names| row.first_of(names), interval);
+            }
+            Rows::Disks(column) => {
+                let Some(device) = row.text(column) else { return };
+                self.disk(&String::from_utf8_lossy(device), &|name| row.number(name), interval);
+            }
+            Rows::Machine => self.machine(&|name| row.number(name), interval),
         }
     }
 
     fn machine(&mut self, value: &dyn Fn(&str) -> Option<f64>, interval: (i64, i64)) {
         for (column, name, instance, factor) in NOW {
             if let Some(value) = value(column) {
-                self.recording.add_counter(interval.1, name, instance, value * factor, SOURCE);
+                let id = self.rates.id(&mut self.recording, SOURCE, Which { name, instance, tid: 0 });
+                self.rates.now(&mut self.recording, id, interval.1, value * factor);
             }
         }
         for (column, name, instance, factor) in PER_SECOND {
@@ -152,36 +226,60 @@ impl Loader {
     }
 
     fn cpu(&mut self, cpu: &str, value: &dyn Fn(&[&str]) -> Option<f64>, interval: (i64, i64)) {
-        for (columns, mode) in MODES {
+        // What is not of one CPU, nor of all.
+        if cpu == "-1" {
+            return;
+        }
+        let cpus = if cpu == "all" { self.cpus.max(1) as f64 } else { 1.0 };
+        for (at, (columns, mode)) in MODES.iter().enumerate() {
             let Some(percent) = value(columns) else { continue };
             let ns = percent * PERCENT_NS * seconds(interval);
-            match cpu {
-                "all" => self.add((counter::MACHINE_CPU_NS, mode, 0), interval, ns * self.cpus.max(1) as f64),
-                "-1" => {}
-                one => self.add((counter::ONE_CPU_NS, &format!("cpu{one} {mode}"), 0), interval, ns),
-            }
+            let Some(known) = self.known_cpus.of(cpu, at) else { continue };
+            let id = *known.get_or_insert_with(|| {
+                let (name, instance) = match cpu {
+                    "all" => (counter::MACHINE_CPU_NS, (*mode).to_owned()),
+                    one => (counter::ONE_CPU_NS, format!("cpu{one} {mode}")),
+                };
+                self.rates.id(&mut self.recording, SOURCE, Which { name, instance: &instance, tid: 0 })
+            });
+            self.rates.add_to(&mut self.recording, id, interval, ns * cpus);
         }
     }
 
     fn disk(&mut self, device: &str, value: &dyn Fn(&str) -> Option<f64>, interval: (i64, i64)) {
         let seconds = seconds(interval);
-        for (operation, requests, kib, merged, ms) in OPERATIONS {
-            let instance = format!("{device} {operation}");
+        for (at, (operation, requests, kib, merged, ms)) in OPERATIONS.iter().enumerate() {
             let count = value(requests).map(|rate| rate * seconds);
             let time = count.zip(value(ms)).map(|(count, ms)| count * ms * MS_NS);
-            for (name, amount) in [
+            let amounts = [
                 (counter::DISK_REQUESTS_COUNT, count),
                 (counter::DISK_BYTES, value(kib).map(|rate| rate * KIB * seconds)),
                 (counter::DISK_MERGED_COUNT, value(merged).map(|rate| rate * seconds)),
                 (counter::DISK_TIME_NS, time),
-            ] {
-                amount.into_iter().for_each(|amount| self.add((name, &instance, 0), interval, amount));
-            }
+            ];
+            self.of_disk(device, (at * amounts.len(), Some(*operation)), &amounts, interval);
         }
         let queue = value("aqu-sz").or_else(|| value("avgqu-sz")).map(|length| length * seconds * 1e9);
         let busy = value("%util").map(|percent| percent * PERCENT_NS * seconds);
-        for (name, amount) in [(counter::DISK_QUEUE_TIME_NS, queue), (counter::DISK_BUSY_NS, busy)] {
-            amount.into_iter().for_each(|amount| self.add((name, device, 0), interval, amount));
+        let amounts = [(counter::DISK_QUEUE_TIME_NS, queue), (counter::DISK_BUSY_NS, busy)];
+        self.of_disk(device, (OPERATIONS.len() * 4, None), &amounts, interval);
+    }
+
+    /// Amounts of a device, or of an operation on it. `from` is where their numbers are among those of the device.
+    fn of_disk(
+        &mut self,
+        device: &str,
+        (from, operation): (usize, Option<&str>),
+        amounts: &[(&'static str, Option<f64>)],
+        interval: (i64, i64),
+    ) {
+        for (at, (name, amount)) in amounts.iter().enumerate() {
+            let Some((amount, known)) = amount.zip(self.known_disks.of(device, from + at)) else { continue };
+            let id = *known.get_or_insert_with(|| {
+                let instance = operation.map_or_else(|| device.to_owned(), |operation| format!("{device} {operation}"));
+                self.rates.id(&mut self.recording, SOURCE, Which { name, instance: &instance, tid: 0 })
+            });
+            self.rates.add_to(&mut self.recording, id, interval, amount);
         }
     }
 
@@ -220,11 +318,12 @@ impl Loader {
     }
 
     fn name(&mut self, row: &Row<'_>, tid: i64) {
-        let name = row.text("Command").map(|name| String::from_utf8_lossy(name).into_owned());
-        let name = name.as_deref().map(|name| name.trim_start_matches("|__")).filter(|name| !name.is_empty());
-        if let Some(name) = name.filter(|_| self.recording.threads.get(tid).is_none()) {
-            self.recording.add_thread(tid, name);
+        if self.recording.threads.get(tid).is_some() {
+            return;
         }
+        let name = row.text("Command").map(String::from_utf8_lossy);
+        let name = name.as_deref().map(|name| name.trim_start_matches("|__")).filter(|name| !name.is_empty());
+        name.into_iter().for_each(|name| self.recording.add_thread(tid, name));
     }
 
     fn add(&mut self, (name, instance, tid): (&str, &str, i64), interval: (i64, i64), amount: f64) {
@@ -264,6 +363,7 @@ impl Loader {
     }
 
     fn finish(mut self) -> Recording {
+        self.rates.finish(&mut self.recording, SOURCE);
         if self.not_understood > 0 {
             let says = format!("sysstat: {} lines are no rows with a time, or of other processes", self.not_understood);
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.not_understood, &says);

@@ -1,6 +1,6 @@
 //! Lines of sysstat's tables. Knows no evidence.
 
-use crate::columns::{Columns, number, words};
+use crate::columns::{all_words, number, words};
 use crate::lines;
 use crate::sysstat::times::of_day;
 
@@ -12,8 +12,8 @@ const LINES_BEFORE: usize = 3;
 pub(super) enum Line<'a> {
     /// `Linux 6.18.44 (host)  2026-11-27  _x86_64_ (2 CPU)`: date and CPUs.
     First(&'a [u8], usize),
-    /// Names of columns, and the time that stands before them.
-    Heading(Option<Vec<&'a [u8]>>, Columns),
+    /// What may be a time, so many words, and names of columns.
+    Heading(Vec<&'a [u8]>, usize),
     /// What may be a time, and values.
     Row(Vec<&'a [u8]>),
     /// Averages at the end, blank lines, restarts.
@@ -32,14 +32,18 @@ pub(super) fn line(text: &[u8]) -> Line<'_> {
         return line;
     }
     // pidstat -h marks its heading.
-    let mut unmarked = words(text).peekable();
-    unmarked.next_if(|word| *word == b"#");
-    let all: Vec<&[u8]> = unmarked.collect();
+    let mut all = all_words(text);
+    if all.first().is_some_and(|word| *word == b"#") {
+        all.remove(0);
+    }
     match all.first() {
         None => Line::Nothing,
         // In every language the averages begin with a word and a colon.
         Some(first) if first.ends_with(b":") && *first != b"avg-cpu:" && *first != b"Device:" => Line::Nothing,
-        Some(_) => heading(&all).unwrap_or(Line::Row(all)),
+        Some(_) => match names_from(&all) {
+            Some(taken) => Line::Heading(all, taken),
+            None => Line::Row(all),
+        },
     }
 }
 
@@ -52,9 +56,10 @@ fn first(text: &[u8]) -> Option<Line<'_>> {
     Some(Line::First(all.get(at.checked_sub(2)?)?, cpus))
 }
 
-fn heading<'a>(all: &[&'a [u8]]) -> Option<Line<'a>> {
+/// How many words stand before the names of a heading, if a line is one.
+fn names_from(all: &[&[u8]]) -> Option<usize> {
     let taken = match all {
-        [time, half, ..] if of_day(time, None).is_some() && (*half == b"AM" || *half == b"PM") => 2,
+        [time, half, ..] if (*half == b"AM" || *half == b"PM") && of_day(time, None).is_some() => 2,
         [time, ..] if of_day(time, None).is_some() => 1,
         [time, ..] if *time == b"Time" => 1,
         _ => 0,
@@ -62,9 +67,8 @@ fn heading<'a>(all: &[&'a [u8]]) -> Option<Line<'a>> {
     let names = &all[taken..];
     let is_named = names.len() > 1 && names.iter().all(|word| number(word).is_none() && *word != b"-");
     // A row of a table without numbers there is none, but of a thread whose columns are all texts.
-    let is_known = names.iter().any(|word| KEYS.contains(word) || word.starts_with(b"%") || word.ends_with(b"/s"));
-    let time = (taken > 0 && all[0] != b"Time").then(|| all[..taken].to_vec());
-    (is_named && is_known).then(|| Line::Heading(time, Columns::of(names.iter().copied())))
+    let is_known = |word: &&[u8]| KEYS.contains(word) || word.starts_with(b"%") || word.ends_with(b"/s");
+    (is_named && names.iter().any(is_known)).then_some(taken)
 }
 
 /// Columns that headings have.
@@ -91,9 +95,7 @@ mod tests {
     fn lines_of_all_tools() {
         let kind = |text: &str| match line(text.as_bytes()) {
             Line::First(date, cpus) => format!("{} {cpus}", String::from_utf8_lossy(date)),
-            Line::Heading(time, columns) => {
-                format!("heading of {} after {}", columns.len(), time.map_or(0, |time| time.len()))
-            }
+            Line::Heading(words, taken) => format!("heading of {} after {taken}", words.len() - taken),
             Line::Row(values) => format!("row of {}", values.len()),
             Line::Nothing => "nothing".to_owned(),
         };
@@ -105,7 +107,7 @@ mod tests {
             ("avg-cpu:  %user   %nice %system %iowait  %steal   %idle", "heading of 7 after 0"),
             ("          66.36    1.09    9.42    0.46    0.12   22.55", "row of 6"),
             ("Device            r/s     rkB/s", "heading of 3 after 0"),
-            ("# Time        UID      TGID       TID    %usr", "heading of 4 after 0"),
+            ("# Time        UID      TGID       TID    %usr", "heading of 4 after 1"),
             ("15:57:15        0     22637         -    6.93", "row of 5"),
             ("2026-11-27T15:57:14+0000", "row of 1"),
             ("Average:        CPU     %user", "nothing"),

@@ -6,9 +6,10 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 
 use crate::LoadError;
-use crate::columns::{Columns, Row};
+use crate::columns::{Columns, number};
 use crate::lines::{self, Line as TextLine};
-use crate::rates::{Rates, Which};
+use crate::rates::{Id, Rates, Which};
+use crate::time::IsoTimes;
 use crate::vmstat::parse::{self, Line};
 
 /// The `source` column of everything that comes from vmstat.
@@ -22,8 +23,11 @@ const PAGE_KIB: f64 = 4.0;
 /// Names of zones that are UTC.
 const UTC: &[&str] = &["UTC", "GMT", "Z"];
 
-/// What the kernel has now: column, counter, instance, factor.
-const NOW: &[(&str, &str, &str, f64)] = &[
+/// Column, counter, instance, factor.
+type Meaning = (&'static str, &'static str, &'static str, f64);
+
+/// What the kernel has now.
+const NOW: &[Meaning] = &[
     ("r", counter::TASKS_COUNT, "runnable", 1.0),
     ("b", counter::TASKS_COUNT, "blocked", 1.0),
     ("swpd", counter::MEMORY_USED_BYTES, "swap", KIB),
@@ -32,8 +36,8 @@ const NOW: &[(&str, &str, &str, f64)] = &[
     ("cache", counter::MEMINFO_BYTES, "Cached", KIB),
 ];
 
-/// What happened per second: likewise.
-const PER_SECOND: &[(&str, &str, &str, f64)] = &[
+/// What happened per second.
+const PER_SECOND: &[Meaning] = &[
     ("si", counter::VMSTAT_COUNT, "pswpin", 1.0 / PAGE_KIB),
     ("so", counter::VMSTAT_COUNT, "pswpout", 1.0 / PAGE_KIB),
     ("bi", counter::VMSTAT_COUNT, "pgpgin", 1.0),
@@ -54,11 +58,41 @@ pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
     Ok(loader.finish())
 }
 
+/// A column with the number that it is, and what its values are multiplied by.
+type Taken = (usize, Id, f64);
+
+/// What the columns of a heading are.
+#[derive(Default)]
+struct Heading {
+    columns: usize,
+    now: Vec<Taken>,
+    per_second: Vec<Taken>,
+    /// Where the share of CPUs stands that did nothing, that waited for disks, and that others had.
+    idle: Option<[usize; 2]>,
+    stolen: Option<usize>,
+    used: Id,
+}
+
+impl Heading {
+    fn of(columns: &Columns, rates: &mut Rates, recording: &mut Recording) -> Heading {
+        let mut id = |name, instance| rates.id(recording, SOURCE, Which { name, instance, tid: 0 });
+        let mut taken = |meanings: &[Meaning]| -> Vec<Taken> {
+            let places = meanings.iter().filter_map(|meaning| Some((columns.place(meaning.0)?, meaning)));
+            places.map(|(at, &(_, name, instance, factor))| (at, id(name, instance), factor)).collect()
+        };
+        let (now, per_second) = (taken(NOW), taken(PER_SECOND));
+        let idle = columns.place("id").zip(columns.place("wa")).map(|(idle, waiting)| [idle, waiting]);
+        let (stolen, used) = (columns.place("st"), id(counter::CPU_MACHINE_RATIO, ""));
+        Heading { columns: columns.len(), now, per_second, idle, stolen, used }
+    }
+}
+
 #[derive(Default)]
 struct Loader {
     recording: Recording,
     rates: Rates,
-    columns: Columns,
+    times: IsoTimes,
+    heading: Heading,
     zone: Option<String>,
     last_ns: Option<i64>,
     without_time: i64,
@@ -72,10 +106,13 @@ impl Loader {
             self.not_understood += 1;
             return;
         };
-        match parse::line(text) {
-            Line::Heading(columns, zone) => (self.columns, self.zone) = (columns, zone.or(self.zone.take())),
-            Line::Row(values, time) if values.len() == self.columns.len() => match time {
-                Some(time_ns) => self.row(&self.columns.clone().row(&values), time_ns),
+        match parse::line(text, &mut self.times) {
+            Line::Heading(columns, zone) => {
+                self.heading = Heading::of(&columns, &mut self.rates, &mut self.recording);
+                self.zone = zone.or(self.zone.take());
+            }
+            Line::Row(values, time) if values.len() == self.heading.columns => match time {
+                Some(time_ns) => self.row(&values, time_ns),
                 None => self.without_time += 1,
             },
             Line::Title => {}
@@ -83,31 +120,28 @@ impl Loader {
         }
     }
 
-    fn row(&mut self, row: &Row<'_>, time_ns: i64) {
+    fn row(&mut self, values: &[&[u8]], time_ns: i64) {
         self.placed += 1;
         // The first row is an average since the machine's start.
         let Some(from_ns) = self.last_ns.replace(time_ns).filter(|last_ns| *last_ns < time_ns) else { return };
-        for (column, name, instance, factor) in NOW {
-            if let Some(value) = row.number(column) {
-                self.recording.add_counter(time_ns, name, instance, value * factor, SOURCE);
+        let value = |at: usize| values.get(at).copied().and_then(number);
+        let Loader { recording, rates, heading, .. } = self;
+        for (at, id, factor) in &heading.now {
+            if let Some(value) = value(*at) {
+                rates.now(recording, *id, time_ns, value * factor);
             }
         }
         let seconds = (time_ns - from_ns) as f64 / 1e9;
-        for (column, name, instance, factor) in PER_SECOND {
-            if let Some(value) = row.number(column) {
-                let which = Which { name, instance, tid: 0 };
-                self.rates.add(&mut self.recording, SOURCE, which, (from_ns, time_ns), value * factor * seconds);
+        for (at, id, factor) in &heading.per_second {
+            if let Some(value) = value(*at) {
+                rates.add_to(recording, *id, (from_ns, time_ns), value * factor * seconds);
             }
         }
-        self.cpus(row, time_ns);
-    }
-
-    /// How many CPUs there are vmstat does not say: only their share is known.
-    fn cpus(&mut self, row: &Row<'_>, time_ns: i64) {
-        let percent = |name: &str| row.number(name);
-        if let Some(((idle, waiting), stolen)) = percent("id").zip(percent("wa")).zip(percent("st").or(Some(0.0))) {
+        // How many CPUs there are vmstat does not say: only their share is known.
+        if let Some((idle, waiting)) = heading.idle.and_then(|[idle, waiting]| value(idle).zip(value(waiting))) {
+            let stolen = heading.stolen.and_then(value).unwrap_or(0.0);
             let used = ((100.0 - idle - waiting - stolen) / 100.0).clamp(0.0, 1.0);
-            self.recording.add_counter(time_ns, counter::CPU_MACHINE_RATIO, "", used, SOURCE);
+            rates.now(recording, heading.used, time_ns, used);
         }
     }
 
@@ -120,6 +154,7 @@ impl Loader {
     }
 
     fn finish(mut self) -> Recording {
+        self.rates.finish(&mut self.recording, SOURCE);
         if self.without_time > 0 || self.not_understood > 0 {
             let says = format!("vmstat: {} lines are no rows with a time", self.without_time + self.not_understood);
             self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, self.without_time + self.not_understood, &says);

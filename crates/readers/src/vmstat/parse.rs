@@ -1,6 +1,6 @@
 //! Lines of vmstat. Knows no evidence.
 
-use crate::columns::{Columns, words};
+use crate::columns::{Columns, all_words};
 use crate::cursor::Cursor;
 use crate::lines;
 use crate::time::IsoTimes;
@@ -10,6 +10,9 @@ const ALWAYS: &[&str] = &["r", "b", "swpd", "free", "si", "so", "in", "cs", "us"
 
 /// How many lines may stand before the heading.
 const LINES_BEFORE: usize = 5;
+
+/// No time is longer.
+const TIME_MAX_BYTES: usize = 64;
 
 /// A line.
 #[derive(Debug, PartialEq)]
@@ -26,17 +29,17 @@ pub(super) enum Line<'a> {
 /// Whether a file that begins with `head` is a table of vmstat.
 pub(super) fn is_vmstat(head: &[u8]) -> bool {
     let mut lines = lines::of_head(head).filter(|line| !line.trim_ascii().is_empty()).take(LINES_BEFORE);
-    lines.any(|text| matches!(line(text), Line::Heading(..)))
+    lines.any(|text| matches!(line(text, &mut IsoTimes::default()), Line::Heading(..)))
 }
 
 /// Reads a line.
-pub(super) fn line(text: &[u8]) -> Line<'_> {
-    let mut all: Vec<&[u8]> = words(text).collect();
+pub(super) fn line<'a>(text: &'a [u8], times: &mut IsoTimes) -> Line<'a> {
+    let mut all = all_words(text);
     match all.first() {
         None => Line::Title,
         Some(first) if *first == b"procs" => Line::Title,
         Some(first) if first[0].is_ascii_digit() => {
-            let time = time_at_end(&mut all);
+            let time = time_at_end(&mut all, times);
             Line::Row(all, time)
         }
         Some(_) => heading(&all).unwrap_or(Line::Other),
@@ -55,11 +58,13 @@ fn heading(words: &[&[u8]]) -> Option<Line<'static>> {
 }
 
 /// `2026-11-27 15:57:14` at the end of a row, which is taken off.
-fn time_at_end(words: &mut Vec<&[u8]>) -> Option<i64> {
+fn time_at_end(words: &mut Vec<&[u8]>, times: &mut IsoTimes) -> Option<i64> {
     let [.., date, time] = words[..] else { return None };
-    let text = [date, time].join(&b' ');
-    let mut cursor = Cursor(&text);
-    let time_ns = IsoTimes::default().read(&mut cursor).filter(|_| cursor.is_done())?;
+    let (mut text, length) = ([b' '; TIME_MAX_BYTES], date.len() + 1 + time.len());
+    text.get_mut(..date.len())?.copy_from_slice(date);
+    text.get_mut(date.len() + 1..length)?.copy_from_slice(time);
+    let mut cursor = Cursor(&text[..length]);
+    let time_ns = times.read(&mut cursor).filter(|_| cursor.is_done())?;
     words.truncate(words.len() - 2);
     Some(time_ns)
 }
@@ -77,7 +82,7 @@ mod tests {
     #[test]
     fn a_table_with_times() {
         assert!(is_vmstat(TABLE.as_bytes()));
-        let lines: Vec<Line<'_>> = TABLE.lines().map(|text| line(text.as_bytes())).collect();
+        let lines: Vec<Line<'_>> = TABLE.lines().map(|text| line(text.as_bytes(), &mut IsoTimes::default())).collect();
         let Line::Heading(columns, zone) = &lines[1] else { panic!("{lines:?}") };
         assert_eq!((columns.len(), zone.as_deref()), (17, Some("UTC")));
         let Line::Row(values, time) = &lines[2] else { panic!("{lines:?}") };
