@@ -13,7 +13,7 @@ use regex::Regex;
 
 use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
-use crate::{Target, foreign, procfs};
+use crate::{Target, containers, foreign, procfs};
 
 /// The file `release` of a JDK has some 2 KB.
 const RELEASE_MAX_BYTES: u64 = 64 << 10;
@@ -103,7 +103,7 @@ impl Jvm {
             uptime_ns: target.age_ns(),
             heap_used_bytes: said.heap_used_bytes,
             heap_max_bytes: said.heap_max_bytes,
-            container: container(target),
+            container: containers::of(target),
             target: target.clone(),
         })
     }
@@ -208,25 +208,6 @@ fn release(target: &Target, libjvm: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())
-}
-
-/// A container has namespaces of its own; its id is what container engines call its control group.
-fn container(target: &Target) -> Option<String> {
-    let namespace = |folder: &Path, name: &str| procfs::link(folder.join("ns").join(name)).ok();
-    let (own, its) = (Path::new("/proc/self"), target.proc(""));
-    let differs = |name| matches!((namespace(own, name), namespace(&its, name)), (Some(a), Some(b)) if a != b);
-    if !differs("pid") && !differs("mnt") {
-        return None;
-    }
-    let groups = procfs::read_text(target.proc("cgroup")).unwrap_or_default();
-    Some(container_id(&groups).unwrap_or("own namespace").to_owned())
-}
-
-/// The first twelve of the sixty-four hexadecimal digits that name a container.
-fn container_id(groups: &str) -> Option<&str> {
-    let mut parts = groups.split(['/', '\n', '-', '.', ':']);
-    let is_id = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    parts.rfind(is_id).map(|id| &id[..12])
 }
 
 #[cfg(test)]
@@ -334,19 +315,6 @@ mod tests {
             told.starts_with("-Dapp=cart -Ddb.password=") && !told.contains("=x") && !told.contains("late"),
             "{told}"
         );
-    }
-
-    #[test]
-    fn containers() {
-        let id = "0123456789abcdef".repeat(4);
-        for (groups, expected) in [
-            (format!("0::/system.slice/docker-{id}.scope\n"), Some("0123456789ab")),
-            (format!("12:cpu:/kubepods/burstable/pod12/{id}\n0::/\n"), Some("0123456789ab")),
-            ("0::/user.slice\n".to_owned(), None),
-            (String::new(), None),
-        ] {
-            assert_eq!(container_id(&groups), expected, "{groups}");
-        }
     }
 
     #[test]

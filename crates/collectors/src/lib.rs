@@ -13,6 +13,7 @@ pub mod attach;
 mod bpf;
 mod clock;
 mod collector;
+pub mod containers;
 mod control_groups;
 mod cpu_ticks;
 pub mod endings;

@@ -78,6 +78,7 @@ impl Facts {
             subject::JVM if key == "version" => self.derive("jdk build", value.split(" for ").next().unwrap_or(value)),
             subject::PROPERTY if key == "java.class.path" => self.give_all(jars(value)),
             subject::CGROUP if !key.contains('/') && key != "path" => self.give(&format!("cgroup {key}"), value),
+            subject::CONTAINER if key != "id" => self.give(&format!("container {key}"), value),
             subject::PROCESS if recording.text(fact.source) == FACTS => self.give(key, value),
             subject::DISK if settings::is_of_disk(key) => self.give(&format!("disk {key}"), value),
             subject::PLACE if key.ends_with(".file_system") => self.give(key, value),
@@ -397,6 +398,20 @@ mod tests {
         assert_eq!(names(&compared.derived), ["native libjvm", "native libnio"]);
         // It may have been loaded later on the other side.
         assert_eq!((compared.one_sided, compared.same), (vec!["native libjemalloc".to_owned()], 1));
+    }
+
+    #[test]
+    fn containers_differ_by_their_images() {
+        let facts = |id: &str, name: &str, image: &str| {
+            let mut recording = Recording::default();
+            for (key, value) in [("id", id), ("image", name), ("image_id", image)] {
+                recording.add_fact(subject::CONTAINER, key, value, FACTS);
+            }
+            recording.add_fact(subject::PROCESS, "system", "Debian GNU/Linux 12 (bookworm)", FACTS);
+            Facts::of(&recording, &RecordingSummary::default())
+        };
+        let [a, b] = [facts("0123456789ab", "shop/cart:7", "89ab"), facts("ba9876543210", "shop/cart:7", "89ac")];
+        assert_eq!(names(&[a], &[b]), ["container image_id: 89ab | 89ac"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use fathom_evidence::tables::Fact;
 use fathom_evidence::{Recording, mask, settings};
 
 use super::sheet::Sheet;
-use super::{devices, host, jars, process};
+use super::{container, devices, host, jars, process};
 use crate::jvm_counters::Counters;
 use crate::jvms::{Jvm, options};
 use crate::mapped::Mapped;
@@ -35,6 +35,7 @@ pub fn compared(jvm: &Jvm) -> Vec<ComparedFact> {
     host::note(&mut sheet);
     devices::note(&mut sheet);
     process::note_settings(&jvm.target, &mut sheet);
+    container::note(&jvm.target, &mut sheet);
     jars::note(&jvm.target, &mut sheet);
     let mut facts: Vec<ComparedFact> = recording.facts.rows().filter_map(|fact| named(&recording, fact)).collect();
     facts.extend(cgroup::limits(&jvm.target).into_iter().map(|(key, value)| (format!("cgroup:{key}"), value)));
@@ -52,7 +53,8 @@ fn named(recording: &Recording, fact: Fact) -> Option<ComparedFact> {
         subject::HOST if OWN.contains(&key) || key.starts_with("swap ") => return None,
         subject::HOST => key.to_owned(),
         subject::DISK if settings::is_of_disk(key) => format!("disk:{key}"),
-        subject::PROCESS | subject::ENVIRONMENT | subject::JAR => format!("{about}:{key}"),
+        subject::CONTAINER if key == "id" => return None,
+        subject::PROCESS | subject::CONTAINER | subject::ENVIRONMENT | subject::JAR => format!("{about}:{key}"),
         _ => return None,
     };
     Some((key, value.to_owned()))

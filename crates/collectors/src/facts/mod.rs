@@ -1,9 +1,10 @@
 //! What does not change during a recording: the machine and its settings, the disks, the places of
-//! the target's files, its limits, and its libraries: their builds, and which of them bind their calls lazily.
+//! the target's files, its limits, its container's image, and its libraries: their builds, and which of them bind their calls lazily.
 //!
 //! Gathered once, at the first look; each fact that cannot be read is left out.
 
 mod compared;
+mod container;
 mod devices;
 mod host;
 mod jars;
@@ -35,7 +36,7 @@ impl Collector for Facts {
     }
 
     fn sees(&self) -> &'static str {
-        "kernel, CPU, settings, disks, places of files, limits, names of jars, builds of native libraries and which of them bind lazily"
+        "kernel, CPU, settings, disks, places of files, limits, the container's image, names of jars, builds of native libraries and which of them bind lazily"
     }
 
     fn tier(&self) -> Tier {
@@ -76,6 +77,7 @@ impl Observer for Once {
             devices::note(&mut sheet);
             places::note(&target, &mut sheet);
             process::note(&target, &mut sheet);
+            container::note(&target, &mut sheet);
             jars::note(&target, &mut sheet);
         }
     }

@@ -23,6 +23,8 @@ words! {
         SETTING = "setting";
         /// The container's limits: `cpu_limit` (CPUs; the tightest of the process's group and those above, or `none`), `memory_limit_bytes` (likewise), `path`, and each group's `cpu.max` (quota and period in µs), `memory.max`, `memory.high`, `pids.max`, `cpu.weight` or `cpu.shares`, `cpuset.cpus.effective`; the key ends with the path for a group above the process's own.
         CGROUP = "cgroup";
+        /// The container that the process is in, where that is not also ours: `id` (the first 12 digits), and `image` (its name), `image_id` (the first 16 digits of the digest of its configuration) and `image_digest` (of its manifest), as far as its engine keeps them in files.
+        CONTAINER = "container";
         /// A native library: key is the path.
         LIBRARY = "library";
         /// A library of Java on the class path, or open: key is the jar's name without its version, value the version, or `none` where the name has none.
@@ -31,7 +33,7 @@ words! {
         LIBRARY_BINDING = "library_binding";
         /// Which build of a program or library the process had loaded when the recording began: key is the path, value the first 16 hexadecimal digits of its build id, or `none` where the linker left none.
         LIBRARY_BUILD = "library_build";
-        /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `mappings` (lines of the memory map), `cpus_allowed`, `oom_score_adj`, `seccomp`, ...
+        /// The process as the kernel has it: `limit.open_files` and other limits (soft and hard), `mappings` (lines of the memory map), `cpus_allowed`, `oom_score_adj`, `seccomp`, `system` (what the `os-release` of its root says), ...
         PROCESS = "process";
         /// Where files of the process are: `working_folder`, `program`, `temporary_folder` (the JVM's counters and sockets), `java_temporary_folder`, `gc_log`, `heap_dumps`, `written_folder_1` and so on (files open for writing), each with `.path`, `.mount`, `.file_system`, `.options`, `.device` (major:minor) and `.disk` (name of the whole device; for a container's overlay that of the folder that takes the writes).
         PLACE = "place";

@@ -1,6 +1,7 @@
 //! A small JVM to be looked at.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Works a little, and keeps as many idle threads as it is told.
@@ -45,11 +46,16 @@ pub(crate) struct Jvm {
 impl Jvm {
     /// Starts the program and waits until it runs; says so when there is no JDK.
     pub(crate) fn start(arguments: &[&str]) -> Option<Jvm> {
+        Jvm::of(Path::new("java"), &[], arguments)
+    }
+
+    /// The same with a JDK and options of the JVM.
+    pub(crate) fn of(java: &Path, options: &[&str], arguments: &[&str]) -> Option<Jvm> {
         let sources = tempfile::tempdir().unwrap();
         let source = sources.path().join("Quiet.java");
         std::fs::write(&source, PROGRAM).unwrap();
-        let mut java = Command::new("java");
-        java.args(["-Xmx64m", "-Xss256k"]).arg(&source).args(arguments).stdout(Stdio::piped());
+        let mut java = Command::new(java);
+        java.args(["-Xmx64m", "-Xss256k"]).args(options).arg(&source).args(arguments).stdout(Stdio::piped());
         let Ok(mut child) = java.spawn() else {
             eprintln!("SKIPPED: there is no java on the path");
             return None;

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod compared;
 mod jvm;
 
 use std::fs;
