@@ -16,3 +16,4 @@ mod jvms;
 mod others;
 mod recorded;
 mod requests;
+mod standing;
