@@ -33,6 +33,11 @@ const LOCKING: &[&str] = &[
     "ObjectMonitor::enter",
     "ObjectMonitor::EnterI",
     "InstanceKlass::initialize_impl",
+    // The same by the JVM's own names of the code through which compiled methods ask for a monitor: libraries may have no names.
+    "_complete_monitor_locking_Java",
+    "C2 Runtime complete_monitor_locking",
+    "monitorenter",
+    "C1 Runtime monitorenter",
     "java.util.concurrent.locks.ReentrantLock.",
     "java.util.concurrent.locks.ReentrantLock$",
     "java.util.concurrent.locks.ReentrantReadWriteLock$",
@@ -339,6 +344,10 @@ mod tests {
                 Some(LOCK),
             ),
             (&["ObjectMonitor::enter", "shop.Cart.add"], Some(LOCK)),
+            // A libjvm without names of functions.
+            (&["__lll_lock_wait", "[unknown]", "monitorenter_nofpu Runtime1 stub", "shop.Cart.add"], Some(LOCK)),
+            (&["pthread_cond_wait", "[unknown]", "_complete_monitor_locking_Java", "shop.Cart.add"], Some(LOCK)),
+            (&["pthread_cond_wait", "[unknown]", "_new_instance_Java", "shop.Cart.add"], None),
             (
                 &["java.util.concurrent.locks.ReentrantLock.lock", "org.apache.http.pool.AbstractConnPool.lease"],
                 Some(POOL),

@@ -185,7 +185,9 @@ impl IncidentHandler {
     /// Tells at once that something was noticed, or why it is not recorded.
     fn notice(&self, watched: &WatchedJvm, trigger: &Trigger, times_today: usize, skip: Option<Skip>) {
         let id = id_of(&capture::place(watched, trigger));
-        let notice = Notice::of(&self.about, trigger, (&id, times_today), skip, not_seen(watched));
+        let has_ended = self.is_end_told;
+        let of_reason = Notice::of(&self.about, trigger, (&id, times_today), skip, not_seen(watched));
+        let notice = Notice { has_ended, ..of_reason };
         // Who tells lives as long as the service.
         let _ = self.teller.send(tell::Message::Notice(Box::new(notice), watched.config().tell.clone()));
     }
@@ -241,6 +243,7 @@ impl IncidentHandler {
             return false;
         }
         self.log("triggered", &trigger, &[]);
+        self.notice(watched, &trigger, 1, None);
         let begun = Begun::new(&self.about, &trigger, 1, capture::before_ns(watched, &trigger));
         self.write_ring(watched, begun, folder, trigger.says.clone());
         true

@@ -71,7 +71,7 @@ fn text(news: &News<'_>, page: Option<&str>) -> String {
     let mut lines = match news {
         News::Notice(notice) => {
             let mut lines = vec![first(Some(&notice.jvm), &notice.host, &notice.trigger.says, notice.severity)];
-            lines.push(notice.but.first().cloned().unwrap_or_else(|| "recording; the verdict follows".to_owned()));
+            lines.push(notice.but.first().cloned().unwrap_or_else(|| notice.follows().to_owned()));
             lines
         }
         News::Verdict(incident) => of_incident(incident),
@@ -249,6 +249,9 @@ mod tests {
         assert_eq!(labels(&News::Notice(&noticed)), labels(&News::Verdict(&incident)));
         let slack = body(Format::Slack, &News::Notice(&noticed), None);
         assert_eq!(slack["text"], "*`shop.'Cart` (pid 7) on h*: asked for by hand\nrecording; the verdict follows");
+        let ended = Notice { has_ended: true, ..notice(None) };
+        let slack = body(Format::Slack, &News::Notice(&ended), None);
+        assert!(slack["text"].as_str().unwrap().ends_with("\nits last minute is kept; the verdict follows"));
         let refused = notice(Some(Skip::Hour));
         assert!(News::Notice(&noticed).is_followed() && !News::Notice(&refused).is_followed());
         let json = body(Format::Json, &News::Notice(&refused), None);

@@ -24,6 +24,9 @@ pub(crate) struct Notice {
     pub(crate) but: Vec<String>,
     /// What cannot be seen of this JVM.
     pub(crate) not_seen: Vec<String>,
+    /// Whether the JVM has ended, so that nothing more is recorded.
+    #[serde(skip)]
+    pub(crate) has_ended: bool,
 }
 
 impl Notice {
@@ -47,6 +50,15 @@ impl Notice {
             why: skip.map(Skip::name),
             but: skip.map(|skip| skip.says().to_owned()).into_iter().collect(),
             not_seen,
+            has_ended: false,
+        }
+    }
+
+    /// What comes next, where nothing forbids it.
+    pub(crate) fn follows(&self) -> &'static str {
+        match self.has_ended {
+            true => "its last minute is kept; the verdict follows",
+            false => "recording; the verdict follows",
         }
     }
 
@@ -54,7 +66,7 @@ impl Notice {
     pub(crate) fn line(&self) -> String {
         let (main, pid, says) = (&self.jvm.main, self.jvm.pid, &self.trigger.says);
         let what = match self.but.first() {
-            None => "recording; the verdict follows",
+            None => self.follows(),
             Some(but) => but,
         };
         format!("{main} (pid {pid}): {says} → {what}")
