@@ -130,6 +130,11 @@ impl Programs {
         Ok(())
     }
 
+    /// Takes all programs away from where they are attached; they stay in the kernel.
+    pub(crate) fn detach(&mut self) {
+        self.links.clear();
+    }
+
     /// Runs a program at each occasion, on every CPU and in every process: the
     /// program itself tells its target, as events of a process miss threads that are there already.
     pub(crate) fn attach_event(&mut self, name: &str, occasion: Occasion) -> Result<(), Refusal> {

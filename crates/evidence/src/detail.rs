@@ -299,6 +299,25 @@ details! {
         /// Drops that this row stands for.
         count: u64,
     }
+    /// Of `datagrams_late`.
+    DatagramsLate {
+        /// Local port of the socket.
+        port: u32,
+        /// Inode of the socket.
+        inode: u64,
+        /// How many were read that late.
+        count: u64,
+        /// The longest time that one of them stood in the queue, in ns.
+        longest_ns: i64,
+        /// The longest time in which there was something to read and nobody read, in ns.
+        pause_ns: i64,
+        /// Most datagrams that stood in the queue when one of them was read.
+        queue_most: u64,
+        /// Datagrams that were dropped at the socket meanwhile; absent where nobody could see.
+        dropped: u64,
+        /// Whether the oldest one was not read when the recording ended.
+        unread: bool,
+    }
     /// Of `request`, where it was measured at its socket.
     Request {
         /// Local port that it came to.

@@ -155,6 +155,8 @@ words! {
         BLOCK_REQUEST = "block_request";
         /// Packets were dropped on their way to the process, one after the other; at most 100 ms of a burst. Name: protocol and reason. Detail: port, reason, count.
         PACKET_DROP = "packet_drop";
+        /// Datagrams that stood in the queue of a UDP socket of the process for 5 ms or longer, one after the other: from when the first of them came until the last was read, by the thread. Name: `udp 8125`, protocol and local port. Detail: port, inode, count, longest_ns, pause_ns, queue_most, dropped, unread.
+        DATAGRAMS_LATE = "datagrams_late";
         /// A thread of Fathom that does nothing but sleep woke up late. Name: a word of `stall`. Detail: run_queue_ns, cpu.
         HOST_STALL = "host_stall";
         /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel, or left it where it stood there for a millisecond or longer; the thread is the one that answered. Name: `:port` that it came to. Detail: port, unread_ns, first_byte_ns, reader_tid, worker_tid, returned_ns, bytes_in, bytes_out, stands_for, overlapping, unanswered, given_up, unsent_ns, unsent_for, window_full_ns, uncertain_ns.
@@ -387,8 +389,26 @@ words! {
         CONNECTS_FAILED_COUNT = "connects_failed_count";
         /// Connections that ended after something had been asked over them, without any answer ever, since the recording began (instances as for `segments_resent_count`).
         CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";
-        /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second. In a capture of packets also datagrams (`udp 8125`), each tenth of a second.
+        /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second. Also datagrams that came to a UDP socket of the process, or in a capture of packets to a port, the dropped ones included (`udp 8125`); each tenth of a second.
         DATA_ARRIVALS_COUNT = "data_arrivals_count";
+        /// Datagrams that came into the queue of a UDP socket of the process since the recording began, or since it was found if that was later (`udp 8125 #4711`: protocol, local port, inode).
+        DATAGRAMS_QUEUED_COUNT = "datagrams_queued_count";
+        /// Datagrams that a thread of the process has read from a UDP socket, since the same (instances as for `datagrams_queued_count`).
+        DATAGRAMS_READ_COUNT = "datagrams_read_count";
+        /// Those of them whose arrival was seen, since the same (instances likewise).
+        DATAGRAMS_TIMED_COUNT = "datagrams_timed_count";
+        /// Sum of the times from when these came into the queue until the thread had read them, since the same (instances likewise).
+        DATAGRAM_UNREAD_NS = "datagram_unread_ns";
+        /// Datagrams after which the thread that had read it sent one from the same socket before it read the next, as servers do, since the same (instances likewise).
+        DATAGRAMS_ANSWERED_COUNT = "datagrams_answered_count";
+        /// Sum of the times from when these came into the queue until the thread had sent that one, since the same (instances likewise).
+        DATAGRAM_ANSWER_NS = "datagram_answer_ns";
+        /// Datagrams of a UDP socket that took at least as many ns from its queue to a thread as the instance says, and less than twice as many, since the same (`udp 8125 #4711 ns`); each second.
+        DATAGRAMS_BY_UNREAD_COUNT = "datagrams_by_unread_count";
+        /// Most datagrams that stood in the queue of a UDP socket at an arrival, in the tenth of a second before the row (instances as for `datagrams_queued_count`).
+        DATAGRAM_QUEUE_MOST_COUNT = "datagram_queue_most_count";
+        /// Longest time without an arrival that ended in the tenth of a second before the row (instances likewise).
+        DATAGRAM_GAP_MOST_NS = "datagram_gap_most_ns";
         /// How often a thread of the process sent something, or in a capture of packets a segment left (instances as for `data_arrivals_count`); each second.
         DATA_SENDS_COUNT = "data_sends_count";
         /// Bytes that the process has read (instances as for `data_arrivals_count`); each second.

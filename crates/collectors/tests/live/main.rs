@@ -6,6 +6,7 @@ mod async_profiler;
 mod attach;
 mod compiled_code;
 mod cpu_samples;
+mod datagrams;
 mod gc_log;
 mod hsperfdata;
 mod jcmd;
