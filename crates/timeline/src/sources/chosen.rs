@@ -123,12 +123,11 @@ type RankOfCounter = (bool, bool, usize, usize, StrId);
 type WhichCounter = (StrId, bool);
 
 /// Rows of each counter with a number, of the source that has most of them in the accounted time. Those of another one are not
-/// put beside them: what two sources count need not have begun at the same number. Datagrams are apart: only captures count them,
-/// under names that others use for connections.
+/// put beside them: what two sources count need not have begun at the same number. Datagrams are apart: one source counts them and
+/// connections under one name, another only one of both.
 pub(super) fn counters(recording: &Recording, (from_ns, to_ns): (i64, i64)) -> HashMap<StrId, Vec<u32>> {
     let capture = recording.strings.find(users::CAPTURE);
-    let is_of_datagrams =
-        |row: &Counter| Some(row.source) == capture && recording.text(row.instance).starts_with("udp ");
+    let is_of_datagrams = |row: &Counter| recording.text(row.instance).starts_with("udp ");
     let mut by_source: HashMap<(WhichCounter, StrId), (usize, Vec<u32>)> = HashMap::new();
     for (index, row) in recording.counters.rows().enumerate().filter(|(_, row)| row.value.is_finite()) {
         let (accounted, rows) = by_source.entry(((row.name, is_of_datagrams(&row)), row.source)).or_default();
@@ -243,6 +242,11 @@ mod tests {
             recording.add_span(at * S, 5, 0, span::REQUEST, ":8080", "", users::AT_SOCKETS);
         }
         assert_eq!((counted(&recording), requests(&recording)), ([40, 0, 600], 40));
+        // Who counts datagrams at the sockets knows nothing of connections.
+        (0..30).for_each(|at| {
+            recording.add_counter(at * S, counter::DATA_ARRIVALS_COUNT, "udp 8125", at as f64, "datagrams")
+        });
+        assert_eq!(counted(&recording), [40, 0, 30]);
         // Sockets that were measured at another time say nothing of this one.
         let rows = counters(&recording, (51 * S, 60 * S)).into_values().next().unwrap();
         assert_eq!(rows.len(), 3 * 600);
