@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use fathom_evidence::StrId;
-use fathom_evidence::detail::PacketDrop;
+use fathom_evidence::detail::{DatagramsLate, PacketDrop};
 use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Series, ThreadState};
 
 use crate::explanation::Missing;
@@ -18,7 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[],
     equals: &[],
     has_lab: true,
-    collectors: &["sockets", "drops", "scheduler", "page_faults"],
+    collectors: &["sockets", "drops", "datagrams", "scheduler", "page_faults"],
     needs: &[&[Need::Counter(counter::SOCKET_DROPS_COUNT), Need::Counter(counter::NETWORK_COUNT)]],
     actions: &["remove what holds the reader up; a larger receive buffer only hides short stalls"],
     decide,
@@ -102,15 +103,17 @@ fn bursts(losses: &[(i64, i64, f64)]) -> Intervals {
 
 /// Why the queue was not emptied in time, with what that adds to the finding.
 fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, Finding) {
-    let readers = syscalls::receivers(comparison);
+    let readers = readers(comparison);
     let is_reader =
         |tid: i64| if readers.is_empty() { comparison.sources().is_application(tid) } else { readers.contains(&tid) };
     let happened_in = stalled_threads::by_state(comparison, bursts, is_reader);
     let held_ns: f64 = happened_in.iter().map(|(_, ns)| ns).sum();
     let extra = extra_arrivals(comparison, bursts);
+    let pauses = Pauses::of(comparison, bursts);
+    let is_most = |ns: f64| ns >= MIN_EXPLAINED_SHARE * bursts.total_ns() as f64;
     let mut finding = Finding::new(Support::Observed, "");
     finding.harm = Some(Harm { when: bursts.clone(), ..Harm::default() });
-    let why = if held_ns >= MIN_EXPLAINED_SHARE * bursts.total_ns() as f64 {
+    let why = if is_most(held_ns) {
         let reader = reader_name(comparison, &readers);
         let says = format!("{reader} was held up for {} of that time, {}", format::time(held_ns), told(&happened_in));
         finding.harm = Some(Harm { happened_in, when: bursts.clone() });
@@ -118,14 +121,74 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
     } else if extra.is_some_and(|extra| extra >= MIN_EXPLAINED_SHARE * lost) {
         finding.chain = vec!["more_traffic"];
         format!("{} more came than in as much time before", format::number(extra.unwrap_or(0.0)))
-    } else if knows_waits(comparison) {
+    } else if let Some(pauses) = pauses.as_ref().filter(|pauses| is_most(pauses.total_ns)) {
+        if !knows_waits(comparison) {
+            finding.missing.push(Missing::from_kernel(WAITS_ARE_MISSING));
+        }
+        let reader = reader_name(comparison, &readers);
+        format!("{reader} read nothing for up to {} while datagrams waited", format::time(pauses.longest_ns))
+    } else if pauses.is_some() || knows_waits(comparison) {
         "its reader was not held up, and no more came than before: it takes them too slowly".to_owned()
     } else {
-        let says = "what held the reader up (page faults, waits for a CPU) was not recorded";
-        finding.missing.push(Missing::from_kernel(says));
-        says.to_owned()
+        finding.missing.push(Missing::from_kernel(WAITS_ARE_MISSING));
+        WAITS_ARE_MISSING.to_owned()
     };
-    (why, finding)
+    (why, pauses.into_iter().fold(finding, |finding, pauses| pauses.show(comparison, finding)))
+}
+
+const WAITS_ARE_MISSING: &str = "what held the reader up (page faults, waits for a CPU) was not recorded";
+
+/// What was recorded of the queues' reads during the bursts.
+struct Pauses {
+    /// Sum over the bursts of each one's longest time without a read, as far as it is within the burst.
+    total_ns: f64,
+    longest_ns: f64,
+    /// The longest time that a datagram stood in the queue.
+    unread_ns: f64,
+    queue_most: f64,
+}
+
+impl Pauses {
+    /// Nothing if a burst has no row: a queue that overflows was read late, so it was not recorded.
+    fn of(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<Pauses> {
+        let ports = losing_ports(comparison);
+        let details: Vec<(Span, DatagramsLate)> = comparison
+            .sources()
+            .spans(span::DATAGRAMS_LATE)
+            .map(|late| (late, comparison.slow.detail::<DatagramsLate>(&late)))
+            .filter(|(_, detail)| ports.is_empty() || detail.port.is_some_and(|port| ports.contains(&port)))
+            .collect();
+        let mut found = Pauses { total_ns: 0.0, longest_ns: 0.0, unread_ns: 0.0, queue_most: 0.0 };
+        for (from_ns, to_ns) in bursts.iter() {
+            let near = details.iter().filter(|(late, _)| late.time_ns < to_ns && late.end_ns() > from_ns);
+            let (_, detail) = near.max_by_key(|(_, detail)| detail.pause_ns)?;
+            let pause_ns = detail.pause_ns? as f64;
+            found.total_ns += pause_ns.min(to_ns.saturating_sub(from_ns) as f64);
+            found.longest_ns = found.longest_ns.max(pause_ns);
+            found.unread_ns = found.unread_ns.max(detail.longest_ns? as f64);
+            found.queue_most = found.queue_most.max(detail.queue_most? as f64);
+        }
+        Some(found)
+    }
+
+    fn show(&self, comparison: &Comparison<'_>, finding: Finding) -> Finding {
+        let evidence = |says: &str, value: f64, unit: &str| {
+            comparison.evidence(says, (value, None), unit, "spans").of(&[span::DATAGRAMS_LATE])
+        };
+        finding
+            .with(evidence("longest time without a read while datagrams waited", self.longest_ns, "ns"))
+            .with(evidence("longest time from the queue to the reader", self.unread_ns, "ns"))
+            .with(evidence("most datagrams in the queue", self.queue_most, "count"))
+    }
+}
+
+/// The threads that read from the sockets with losses; where that was not recorded, all threads that receive.
+fn readers(comparison: &Comparison<'_>) -> HashSet<i64> {
+    let (ports, recording) = (losing_ports(comparison), comparison.recording());
+    let is_losing = |name: StrId| port_of_socket(recording.text(name)).is_some_and(|port| ports.contains(&port));
+    let counted = comparison.sources().counters(counter::DATAGRAMS_READ_COUNT);
+    let readers: HashSet<i64> = counted.into_keys().filter(|(name, _)| is_losing(*name)).map(|(_, tid)| tid).collect();
+    if readers.is_empty() { syscalls::receivers(comparison) } else { readers }
 }
 
 /// The kind of time in which most of it happened.
@@ -168,25 +231,25 @@ fn extra_arrivals(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<f64
     Some(came - usual * around.total_ns() as f64 / 1e9)
 }
 
-/// Datagrams that came in two periods: those that were captured at the ports that lost some, if the capture has the bursts and some of
-/// the other period; else those of the whole network namespace.
+/// Datagrams that came in two periods: those that were counted at the ports that lost some, by their sockets or in a capture, if the bursts
+/// and some of the other period were counted; else those of the whole network namespace.
 fn arrivals(periods: [&Period<'_>; 2], bursts: &Intervals, ports: &HashSet<u32>) -> [Vec<Series>; 2] {
-    let captured = periods.map(|period| captured(period, ports));
-    let has_bursts = covered(bursts, &captured[0]).total_ns() == bursts.total_ns();
-    match has_bursts && !covered(&periods[1].time, &captured[1]).is_empty() {
-        true => captured,
+    let at_ports = periods.map(|period| counted_at(period, ports));
+    let has_bursts = covered(bursts, &at_ports[0]).total_ns() == bursts.total_ns();
+    match has_bursts && !covered(&periods[1].time, &at_ports[1]).is_empty() {
+        true => at_ports,
         false => periods
             .map(|period| ARRIVALS.iter().map(|name| period.sources.counter(counter::NETWORK_COUNT, name)).collect()),
     }
 }
 
-fn captured(period: &Period<'_>, ports: &HashSet<u32>) -> Vec<Series> {
-    let is_captured = |name: StrId| {
+fn counted_at(period: &Period<'_>, ports: &HashSet<u32>) -> Vec<Series> {
+    let is_at = |name: StrId| {
         let port = period.sources.recording.text(name).strip_prefix("udp ").and_then(|port| port.parse::<u32>().ok());
         port.is_some_and(|port| ports.contains(&port))
     };
     let counters = period.sources.counters(counter::DATA_ARRIVALS_COUNT).into_iter();
-    counters.filter(|((name, _), _)| is_captured(*name)).map(|(_, series)| series).collect()
+    counters.filter(|((name, _), _)| is_at(*name)).map(|(_, series)| series).collect()
 }
 
 /// The part of a time between the first and the last row of some counters.
@@ -199,11 +262,15 @@ fn covered(time: &Intervals, series: &[Series]) -> Intervals {
 /// The ports at which datagrams were lost: by single losses, or by sockets (`udp 8125 #4711`) whose count rose.
 fn losing_ports(comparison: &Comparison<'_>) -> HashSet<u32> {
     let recording = comparison.recording();
-    let of_socket = |name: StrId| recording.text(name).split(' ').nth(1)?.parse::<u32>().ok();
     let counted = comparison.sources().counters(counter::SOCKET_DROPS_COUNT);
     let lost = counted.into_iter().filter(|(_, series)| comparison.slow.rise(series) >= 1.0);
-    let by_sockets = lost.filter_map(|((name, _), _)| of_socket(name));
+    let by_sockets = lost.filter_map(|((name, _), _)| port_of_socket(recording.text(name)));
     by_sockets.chain(ports_of_drops(comparison)).collect()
+}
+
+/// The port of `udp 8125 #4711`.
+fn port_of_socket(name: &str) -> Option<u32> {
+    name.split(' ').nth(1)?.parse().ok()
 }
 
 /// The port of each single loss, where it is known.

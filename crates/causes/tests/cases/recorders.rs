@@ -22,6 +22,7 @@ const LIVE: &[&str] = &[
     span::SYSTEM_CALL,
     span::BLOCK_REQUEST,
     span::PACKET_DROP,
+    span::DATAGRAMS_LATE,
     span::HOST_STALL,
     span::OWN_ACTION,
     span::NOT_RECORDED,
@@ -55,6 +56,7 @@ const LIVE_COUNTERS: &[&str] = &[
     "network_",
     "segments_",
     "data_",
+    "datagram",
 ];
 
 /// Beginnings of the names of counters that a capture of packets has.

@@ -72,6 +72,7 @@ pub(crate) const GROUPS: &[Group] = &[
     group!("system_calls", Other, &[span::SYSTEM_CALL], &[], &["system_calls_"], &[]),
     group!("block", Other, &[span::BLOCK_REQUEST], &[], &["block_"], &[]),
     group!("drops", Other, &[span::PACKET_DROP], &[], &["packets_"], &[]),
+    group!("datagrams", Other, &[span::DATAGRAMS_LATE], &[], &["datagram"], &[]),
     group!("sockets", Other, &[], &[], &["socket_", "sockets_", "network_"], &[]),
     group!("memory", Other, &[], &[], &["meminfo_", "vmstat_", "process_memory_"], &[]),
     group!("machine", Other, &[span::HOST_STALL], &[], &["machine_", "one_cpu_", "wakeup_"], &[]),
