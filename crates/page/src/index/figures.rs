@@ -25,6 +25,7 @@ const QUEUES: &[(&str, &str, &str, &str)] = &[
         "accept queue",
     ),
     (counter::SOCKET_RECEIVE_QUEUE_BYTES, "", counter::SOCKET_DROPS_COUNT, "receive queue"),
+    (counter::DATAGRAM_QUEUE_MOST_COUNT, "", counter::SOCKET_DROPS_COUNT, "datagrams queued"),
     (counter::COMPILE_QUEUE_COUNT, "", "", "compile queue"),
     (counter::DISK_IN_FLIGHT_COUNT, "", "", "requests in flight"),
 ];

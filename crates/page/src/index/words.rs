@@ -82,6 +82,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("disk", DISK),
     ("file_", DISK),
     ("packet", NETWORK),
+    ("datagram", NETWORK),
     ("network", NETWORK),
     ("socket", NETWORK),
     ("segments", NETWORK),

@@ -36,6 +36,7 @@ const SHOWN_SPANS: &[&str] = &[
     span::PAGE_FAULT,
     span::BLOCK_REQUEST,
     span::PACKET_DROP,
+    span::DATAGRAMS_LATE,
     span::HOST_STALL,
     span::MONITOR_ENTER,
     span::OWN_ACTION,
