@@ -126,7 +126,7 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
             finding.missing.push(Missing::from_kernel(WAITS_ARE_MISSING));
         }
         let reader = reader_name(comparison, &readers);
-        format!("{reader} read nothing for up to {} while they came", format::time(pauses.longest_ns))
+        format!("{reader} read nothing for up to {} while datagrams waited", format::time(pauses.longest_ns))
     } else if pauses.is_some() || knows_waits(comparison) {
         "its reader was not held up, and no more came than in the baseline: it takes them too slowly".to_owned()
     } else {
@@ -138,9 +138,9 @@ fn why(comparison: &Comparison<'_>, bursts: &Intervals, lost: f64) -> (String, F
 
 const WAITS_ARE_MISSING: &str = "what held the reader up (page faults, waits for a CPU) was not recorded";
 
-/// What the queues tell of the reads during the bursts, where somebody looked at them.
+/// What was recorded of the queues' reads during the bursts.
 struct Pauses {
-    /// Of all bursts, the longest time in each in which there was something to read and nobody read.
+    /// Sum over the bursts of each one's longest time without a read, as far as it is within the burst.
     total_ns: f64,
     longest_ns: f64,
     /// The longest time that a datagram stood in the queue.
@@ -149,7 +149,7 @@ struct Pauses {
 }
 
 impl Pauses {
-    /// Nothing if nobody looked at some burst: a queue that overflows has been read late.
+    /// Nothing if a burst has no row: a queue that overflows was read late, so it was not recorded.
     fn of(comparison: &Comparison<'_>, bursts: &Intervals) -> Option<Pauses> {
         let ports = losing_ports(comparison);
         let details: Vec<(Span, DatagramsLate)> = comparison
@@ -176,13 +176,13 @@ impl Pauses {
             comparison.evidence(says, (value, None), unit, "spans").of(&[span::DATAGRAMS_LATE])
         };
         finding
-            .with(evidence("longest time without a read while datagrams stood in the queue", self.longest_ns, "ns"))
+            .with(evidence("longest time without a read while datagrams waited", self.longest_ns, "ns"))
             .with(evidence("longest time from the queue to the reader", self.unread_ns, "ns"))
             .with(evidence("most datagrams in the queue", self.queue_most, "count"))
     }
 }
 
-/// The threads that read from the sockets that lost some; where nobody counted that, those that receive anything.
+/// The threads that read from the sockets with losses; where that was not recorded, all threads that receive.
 fn readers(comparison: &Comparison<'_>) -> HashSet<i64> {
     let (ports, recording) = (losing_ports(comparison), comparison.recording());
     let is_losing = |name: StrId| port_of_socket(recording.text(name)).is_some_and(|port| ports.contains(&port));

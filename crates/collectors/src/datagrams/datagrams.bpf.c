@@ -1,11 +1,10 @@
 /*
- * Datagrams on their way to the threads of one process: when each came into the queue of its socket, when it was read, by whom, and
- * how many stood there. What a queue is at stands in the socket's own storage, so the sockets of other processes are dismissed by
- * one pointer; sums are in places that user space has mapped.
+ * Datagrams on their way to the threads of one process: when each arrived in its socket's queue, when it was read, by which thread,
+ * and how deep the queue was. The state of a queue is in the socket's own storage, so sockets of other processes cost one pointer;
+ * sums are in an array that user space has mapped.
  *
- * Which datagram a read took is told by the queue itself: the one before those that are still there. So nothing has to be counted
- * from the socket's first datagram on, and what somebody else takes out of the queue, or what the kernel throws away, puts nothing
- * out of step.
+ * A read took the datagram before those that remain in the queue. So nothing has to be counted from the socket's first datagram on,
+ * and reads by other processes and datagrams that the kernel discards cause no errors.
  */
 #include "queue.bpf.h"
 

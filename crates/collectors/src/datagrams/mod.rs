@@ -1,9 +1,8 @@
-//! Datagrams at the UDP sockets of the process: when each came into its socket's queue, how long it stood there, which thread read
-//! it, how many were there at once. Receivers of multicast and servers such as those of names lose what their thread comes too late for,
-//! and nobody tells them.
+//! Datagrams at the UDP sockets of the process: when each arrived in its socket's queue, how long it waited there, which thread read
+//! it, and how deep the queue was. Receivers of multicast and datagram servers lose what they read too late, without an error.
 //!
-//! Everything is counted in the kernel; what was read late becomes a row. The programs at the sockets are attached while the process has
-//! a UDP socket at a port, which a walk over its open files tells each second: a process that has none is charged with nothing else.
+//! Everything is counted in the kernel; only what was read late becomes a row. The programs are attached only while the process has
+//! a UDP socket; a walk over its open files finds out each second, and is all that other processes pay for.
 
 mod parse;
 mod rows;
@@ -30,11 +29,11 @@ const PERIOD: Duration = Duration::from_millis(100);
 const LOOKS_PER_SECOND: u32 = 10;
 const WALK_PERIOD: Duration = Duration::from_secs(1);
 
-/// A datagram that was not read for so long is told. The usual queue of a socket holds 20 ms of 8,000 small ones a second; what a CPU
-/// keeps a thread waiting for on a machine that is merely busy is mostly shorter.
+/// Datagrams that wait at least this long become rows. The default queue holds 20 ms of 8,000 small datagrams a second; waits for a
+/// CPU on a machine that is merely busy are mostly shorter.
 const LATE_NS: u64 = 5_000_000;
 
-/// A socket that so many walks did not meet is closed. One may pass it by while a descriptor is made or taken.
+/// A socket that this many walks did not find is closed; a single walk may miss one while descriptors change.
 const WALKS_UNTIL_CLOSED: u64 = 2;
 
 const WALKER: &str = "finds";
@@ -47,7 +46,7 @@ const DROPS: &str = "is_dropped";
 const WALKS: &str = ".data.walks";
 const ENDING: &str = ".data.ending";
 
-/// Each program tells something of its own.
+/// Each program sees something of its own.
 const SPARE: &[Spare] = &[
     Spare { program: WALKER, sees: "sockets of datagrams that are connected or that nobody reads from" },
     Spare { program: ARRIVALS, sees: "when datagrams came to a socket, how many stood in its queue and how long" },
@@ -123,7 +122,7 @@ fn loaded(target: &Target) -> Result<(Programs, Option<Walker>), Refusal> {
     Ok((programs, walker))
 }
 
-/// Sockets are met by walks and by reads: without both there are none.
+/// Sockets are found by walks and by reads; without both programs there are none.
 fn refuse_if_blind(left_out: &LeftOut) -> Result<(), Refusal> {
     let is_blind = left_out.has(WALKER) && left_out.has(READS);
     left_out.refusals().pop().filter(|_| is_blind).map_or(Ok(()), Err)
@@ -213,7 +212,7 @@ impl Observed {
         self.rows.read(is_second);
         for index in 0..self.places.len() {
             let Some(place) = Place::parse(&self.places.row(index)) else { continue };
-            // What comes in between is lost: the next datagram is as good.
+            // A maximum of the moment between reading and resetting is lost.
             [QUEUE_MOST, GAP_MOST].into_iter().for_each(|word| self.places.set(index, word, 0));
             let name = self.known.entry(place.id).or_insert_with(|| place.name());
             self.rows.add_socket(&place, name, is_second, found);
