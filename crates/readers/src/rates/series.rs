@@ -128,8 +128,11 @@ mod tests {
 
     const KEY: Key = (StrId(1), StrId(2), 0);
 
+    /// Seconds and sums, and from when to when rows were left out.
+    type Rows = (Vec<(i64, f64)>, Option<(i64, i64)>);
+
     /// Rows of a sum that rises by one in each second of some.
-    fn rows_of(rows_max: usize, rises: impl Iterator<Item = i64>) -> (Vec<(i64, f64)>, Option<(i64, i64)>) {
+    fn rows_of(rows_max: usize, rises: impl Iterator<Item = i64>) -> Rows {
         let (mut series, mut counters) = (Series { rows_max, ..Series::default() }, Counters::default());
         let id = series.id(KEY, StrId(3));
         let (mut ended, mut total) = (i64::MIN, 0.0);
