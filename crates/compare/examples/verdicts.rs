@@ -1,10 +1,12 @@
-//! Reads comparisons of runs, one a line, and prints the verdict of each: what `bench/compare` counts.
+//! Reads comparisons of runs, one a line, and prints of each the verdict, whether p99 differs by its interval, and the verdict's
+//! sentence: what `bench/compare` counts.
 //!
-//! A line is `{"a": [RUN, …], "b": [RUN, …]}`; a run has `from_ns`, `length_ns`, `count`, `p50_ns` and `mean_ns`.
+//! A line is `{"a": [RUN, …], "b": [RUN, …]}`; a run has `from_ns`, `length_ns`, `count`, `p50_ns` and `mean_ns`, and may have
+//! `p90_ns`, `p99_ns` and `others_cpu`.
 
 use std::io::{self, BufRead};
 
-use fathom_compare::{Latencies, Run, compare};
+use fathom_compare::{Comparison, Latencies, Measure, Run, compare};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -19,21 +21,34 @@ struct Numbers {
     length_ns: i64,
     count: f64,
     p50_ns: f64,
+    p90_ns: Option<f64>,
+    p99_ns: Option<f64>,
     mean_ns: f64,
+    others_cpu: Option<f64>,
 }
 
 fn run(numbers: Numbers) -> Run {
-    let Numbers { from_ns, length_ns, count, p50_ns, mean_ns } = numbers;
-    let latencies = Latencies { source: String::new(), count, p50_ns, p90_ns: p50_ns, p99_ns: p50_ns, mean_ns };
-    Run { from_ns, length_ns, latencies: Some(latencies), ..Run::default() }
+    let Numbers { from_ns, length_ns, count, p50_ns, p90_ns, p99_ns, mean_ns, others_cpu } = numbers;
+    let [p90_ns, p99_ns] = [p90_ns, p99_ns].map(|tail_ns| tail_ns.unwrap_or(p50_ns));
+    let latencies = Latencies { source: String::new(), count, p50_ns, p90_ns, p99_ns, mean_ns };
+    Run { from_ns, length_ns, latencies: Some(latencies), others_cpu, ..Run::default() }
+}
+
+fn tail(comparison: &Comparison) -> &'static str {
+    let p99 = comparison.measures.iter().find(|one| one.measure == Measure::P99);
+    match p99.and_then(|one| one.change) {
+        Some(change) if change.low > 0.0 || change.high < 0.0 => "different",
+        Some(_) => "within chance",
+        None => "unknown",
+    }
 }
 
 fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let line: Line = serde_json::from_str(&line?)?;
         let [a, b] = [line.a, line.b].map(|side| side.into_iter().map(run).collect());
-        let verdict = compare(a, b, &[], &[]).verdict;
-        println!("{:?}\t{}", verdict.kind, verdict.says);
+        let comparison = compare(a, b, &[], &[]);
+        println!("{:?}\t{}\t{}", comparison.verdict.kind, tail(&comparison), comparison.verdict.says);
     }
     Ok(())
 }
