@@ -40,7 +40,10 @@ mod tests {
     #[test]
     fn systems_say_their_names() {
         for (text, expected) in [
-            ("NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n", Some("Debian GNU/Linux 12 (bookworm)")),
+            (
+                "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n",
+                Some("Debian GNU/Linux 12 (bookworm)"),
+            ),
             ("ID=alpine\nPRETTY_NAME='Alpine Linux v3.20'\n", Some("Alpine Linux v3.20")),
             ("ID=scratch\n", None),
             ("", None),

@@ -44,7 +44,8 @@ impl Level {
         const LONGEST: usize = 11;
         let (mut upper, length) = ([0; LONGEST], word.len());
         // Most words are none: their first letter tells.
-        if length < 4 || !matches!(word[0] & !0x20, b'T' | b'D' | b'F' | b'I' | b'N' | b'C' | b'W' | b'E' | b'S' | b'A') {
+        if length < 4 || !matches!(word[0] & !0x20, b'T' | b'D' | b'F' | b'I' | b'N' | b'C' | b'W' | b'E' | b'S' | b'A')
+        {
             return None;
         }
         upper.get_mut(..length)?.copy_from_slice(word);

@@ -128,7 +128,7 @@ mod tests {
 
     const KEY: Key = (StrId(1), StrId(2), 0);
 
-    /// Seconds and sums, and from when to when rows were left out.
+    /// Seconds and sums; and how many rows were left out, and how far apart the others are.
     type Rows = (Vec<(i64, f64)>, Option<(i64, i64)>);
 
     /// Rows of a sum that rises by one in each second of some.
