@@ -9,9 +9,9 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, are_noticed, collection_of,
-    filled_before_full, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
-    may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
+    CROWDED, Eras, HEAVY, MIN_RATE_RATIO, OLD_GENERATION_FULL, allocation_rate, collection_of, filled_before_full,
+    full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
+    old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -79,7 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
     let (often_enough, often) = match failed > 0 && is_long(&full) {
         true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
-        false => how_often(comparison, &full),
+        false => how_often(&full),
     };
     let others = ordinary(comparison);
     let support = often_enough.min(others.support);
@@ -152,12 +152,9 @@ const RARE_NS: f64 = 600e9;
 const SEVERAL: usize = 3;
 
 /// How sure full collections make it by how often they come, and what is said of that.
-fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)]) -> (Support, String) {
+fn how_often(full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
     match median(gaps).filter(|_| full.len() >= SEVERAL) {
-        Some(gap_ns) if !are_noticed(comparison, full) => {
-            (Support::Weak, format!(", one each {}; they are too short to be noticed", format::time(gap_ns)))
-        }
         Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
         Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),
