@@ -16,9 +16,7 @@ const REMAINDER_SHARE: f64 = 0.5;
 /// The most general cause of time of this kind; none for time that has no name.
 pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
     let id = match state {
-        ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | ThreadState::Collector(of) => {
-            of_collection(of)?
-        }
+        ThreadState::Stopped(Stop::Collection(of)) | ThreadState::Collector(of) => of_collection(of)?,
         ThreadState::Stopped(Stop::TimeToSafepoint) => "long_time_to_safepoint",
         ThreadState::Stopped(Stop::Process) => "process_stopped_by_signal",
         ThreadState::Stopped(Stop::Machine) => "machine_stood_still",
@@ -30,8 +28,11 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
         ThreadState::Unsent(Hold::Acknowledgement) => "delayed_acknowledgement",
         ThreadState::Unsent(Hold::Retransmission) => "retransmissions",
         ThreadState::Unsent(_) => "slow_consumer",
-        // An operation may be a collection, of which only the stop is known.
-        ThreadState::Stopped(Stop::Operation) | ThreadState::Vm | ThreadState::Idle | ThreadState::Unknown => {
+        // An operation may be a collection, of which only the stop is known; a collector that waits does so for another reason.
+        ThreadState::Stopped(Stop::Operation | Stop::WaitingCollector(_))
+        | ThreadState::Vm
+        | ThreadState::Idle
+        | ThreadState::Unknown => {
             return None;
         }
     };

@@ -9,9 +9,9 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of,
-    filled_before_full, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
-    may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, collection_of, filled_before_full,
+    full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
+    old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -79,7 +79,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
     let (often_enough, often) = match failed > 0 && is_long(&full) {
         true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
-        false => how_often(comparison, &full),
+        false => how_often(&full),
     };
     let others = ordinary(comparison);
     let support = often_enough.min(others.support);
@@ -150,12 +150,9 @@ const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 const RARE_NS: f64 = 600e9;
 
 /// How sure full collections make it by how often they come, and what is said of that.
-fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)]) -> (Support, String) {
+fn how_often(full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
     match median(gaps).filter(|_| full.len() >= MIN_FOR_RATE) {
-        Some(gap_ns) if !are_noticed(comparison, full) => {
-            (Support::Weak, format!(", one each {}; they are too short to be noticed", format::time(gap_ns)))
-        }
         Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
         Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),

@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use super::engine::Sent;
-use super::judge;
-use super::numbers::Times;
+use super::numbers::{Times, ms};
 
 const EACH: Duration = Duration::from_secs(1);
 
@@ -75,7 +74,7 @@ impl Host {
     pub(super) fn text(&self) -> String {
         let quiet = match self.quiet_requests {
             0 => "in each second".to_owned(),
-            count => format!("p99 lag without that {}, of {count} requests", judge::ms(self.quiet_lag.p99_ns)),
+            count => format!("p99 lag without that {}, of {count} requests", ms(self.quiet_lag.p99_ns)),
         };
         format!("  the host took {:.0} % of the CPUs (steal); {quiet}\n", 100.0 * self.stolen_ratio)
     }

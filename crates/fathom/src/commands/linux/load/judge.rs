@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, Sent};
 use super::host::Host;
-use super::numbers::Times;
+use super::numbers::{Times, ms};
 
 /// Requests are sent as late as this at most, at the 99th percentile; and the engine's threads wait as long as this for a CPU
 /// for each request, which would lengthen what they measure at the other end, too.
@@ -68,10 +68,6 @@ fn own_errors(sent: &[Sent]) -> Option<String> {
         let count = sent.iter().filter(|one| one.error.contains(says)).count();
         (count > 0).then(|| format!("{count} requests could not be sent from here: {says}"))
     })
-}
-
-pub(super) fn ms(ns: i64) -> String {
-    format!("{:.3} ms", ns as f64 / 1e6)
 }
 
 #[cfg(test)]

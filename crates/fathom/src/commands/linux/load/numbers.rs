@@ -1,4 +1,4 @@
-//! Percentiles of sorted times.
+//! Percentiles of sorted times, and times as text.
 
 use serde::Serialize;
 
@@ -24,6 +24,10 @@ impl Times {
 fn quantile(sorted: &[i64], part: f64) -> i64 {
     let rank = (part * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied().unwrap_or(0)
+}
+
+pub(super) fn ms(ns: i64) -> String {
+    format!("{:.3} ms", ns as f64 / 1e6)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::engine::{Engine, Sent};
 use super::fakes::Did;
 use super::host::Host;
 use super::judge;
-use super::numbers::Times;
+use super::numbers::{Times, ms};
 use super::schedule::Due;
 
 /// Version of the JSON.
@@ -160,13 +160,13 @@ impl Generator {
     fn text(&self) -> String {
         let cpu = match (self.cpu_ratio, self.run_queue_ns_per_request) {
             (Some(ratio), Some(waited)) => {
-                format!("{ratio:.2} of {} CPUs, {} in run queues for each request", self.cpus, judge::ms(waited))
+                format!("{ratio:.2} of {} CPUs, {} in run queues for each request", self.cpus, ms(waited))
             }
             _ => "its CPU and run queues are not known on this kernel".to_owned(),
         };
         format!(
             "generator: p99 lag {}, {cpu}, at most {} of {} workers busy\n",
-            judge::ms(self.lag.p99_ns),
+            ms(self.lag.p99_ns),
             self.under_way_max,
             self.workers
         ) + &self.host.as_ref().filter(|host| host.took()).map_or(String::new(), Host::text)

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::wanted::{Fake, read};
-use super::judge;
+use super::numbers::ms;
 
 /// Fakes that run until they are asked what they did, or dropped.
 pub(super) struct Fakes {
@@ -112,12 +112,9 @@ impl Did {
             upstream => format!("before {}", clean::line(upstream)),
         };
         let took = match self.p50_ns.zip(self.p99_ns) {
-            Some((p50, p99)) => format!(
-                ", after {} (p50) to {} (p99), late by {} (p99)",
-                judge::ms(p50),
-                judge::ms(p99),
-                judge::ms(late_p99_ns)
-            ),
+            Some((p50, p99)) => {
+                format!(", after {} (p50) to {} (p99), late by {} (p99)", ms(p50), ms(p99), ms(late_p99_ns))
+            }
             None => String::new(),
         };
         let slower = match upstream_slower {
