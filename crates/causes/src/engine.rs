@@ -237,10 +237,8 @@ impl Part {
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
         let (mut given, mut left) = hand_out(&comparison, &findings);
         if let Some((general, states)) = remainder::of(&comparison, &left) {
-            let answering = findings.iter().zip(&given).filter(|((cause, finding), _)| {
-                cause.id == general.id || remainder::may_answer(cause, finding, general, &states)
-            });
-            let verdicts = answering.map(|(found, given)| judge(&comparison, found, given, lost_ns).verdict);
+            let of_family = findings.iter().zip(&given).filter(|((cause, _), _)| cause.family == general.family);
+            let verdicts = of_family.map(|(found, given)| judge(&comparison, found, given, lost_ns).verdict);
             if verdicts.into_iter().all(|verdict| verdict == Verdict::RuledOut) {
                 let own = findings.iter_mut().filter(|(cause, _)| cause.id == general.id);
                 own.for_each(|(_, finding)| remainder::answer(&comparison, finding, &states));

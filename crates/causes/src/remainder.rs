@@ -1,5 +1,5 @@
-//! The general answer of a family: where most of the lost time has a name and every special cause of that time is excluded, somebody took
-//! it all the same. The family's most general cause then says what is left.
+//! The general answer of a family: where most of the lost time has a name and every special cause of it is excluded, somebody took it
+//! all the same. The family's most general cause then says what is left.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,9 @@ const REMAINDER_SHARE: f64 = 0.5;
 /// The most general cause of time of this kind; none for time that has no name.
 pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
     let id = match state {
-        ThreadState::Stopped(Stop::Collection(of)) | ThreadState::Collector(of) => of_collection(of)?,
+        ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | ThreadState::Collector(of) => {
+            of_collection(of)?
+        }
         ThreadState::Stopped(Stop::TimeToSafepoint) => "long_time_to_safepoint",
         ThreadState::Stopped(Stop::Process) => "process_stopped_by_signal",
         ThreadState::Stopped(Stop::Machine) => "machine_stood_still",
@@ -28,11 +30,8 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
         ThreadState::Unsent(Hold::Acknowledgement) => "delayed_acknowledgement",
         ThreadState::Unsent(Hold::Retransmission) => "retransmissions",
         ThreadState::Unsent(_) => "slow_consumer",
-        // An operation may be a collection, of which only the stop is known; a collector that waits does so for another reason.
-        ThreadState::Stopped(Stop::Operation | Stop::WaitingCollector(_))
-        | ThreadState::Vm
-        | ThreadState::Idle
-        | ThreadState::Unknown => {
+        // An operation may be a collection, of which only the stop is known.
+        ThreadState::Stopped(Stop::Operation) | ThreadState::Vm | ThreadState::Idle | ThreadState::Unknown => {
             return None;
         }
     };
@@ -84,13 +83,6 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left) -> Option<(&'static C
     let general = crate::cause(id)?;
     let is_remainder = left_ns >= REMAINDER_SHARE * lost_ns && left_ns >= comparison.material_ns();
     is_remainder.then_some((general, states))
-}
-
-/// Whether a special cause of the family would answer for what is left, had it been recorded: one that is about other time leaves it
-/// unanswered, however open it is.
-pub(crate) fn may_answer(cause: &Cause, finding: &Finding, general: &Cause, states: &[ThreadState]) -> bool {
-    let is_open = finding.support == Support::NotMeasured;
-    cause.family == general.family && is_open && finding.claims.iter().any(|claim| states.contains(&claim.state))
 }
 
 /// Has the finding of a general cause answer for what is left.
