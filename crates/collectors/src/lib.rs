@@ -37,7 +37,6 @@ pub mod recorder;
 mod refusal;
 mod serving;
 mod sock_diag;
-mod standing;
 mod stopped;
 pub mod symbols;
 mod target;

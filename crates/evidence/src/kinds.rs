@@ -49,7 +49,7 @@ words! {
         NATIVE = "native";
         /// Seen at wall-clock intervals, running or not (async-profiler `wall`).
         WALL = "wall";
-        /// In a wait, from `time_ns` on for `weight_ns`, with its stack, seen from outside: of a part of those that ended, in proportion to their length (collector `system_calls`); or as long as looks found the thread in it, half of the time to the looks before and after included (`scheduler` of `fathom watch`).
+        /// In a wait that has ended, from `time_ns` on for `weight_ns`, taken from outside in proportion to its length (collector `system_calls`).
         WAIT = "wait";
         /// Allocated; `size_bytes` is what the sample stands for (JFR `jdk.ObjectAllocation*`, async-profiler `alloc`).
         ALLOCATION = "allocation";

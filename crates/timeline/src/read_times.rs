@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fathom_evidence::kinds::{event, span, subject};
+use fathom_evidence::kinds::{span, subject};
 
 use crate::grid::BUCKET_NS;
 use crate::intervals::Intervals;
@@ -34,18 +34,14 @@ impl Sources<'_> {
     }
 
     /// The buckets for which it was recorded what threads waited for: as long as the JVM's own recorder or a profiler reach back,
-    /// else while somebody looked. Who watches and keeps the last minutes keeps long waits only.
+    /// else while somebody looked. Who watches and keeps the last minutes keeps no waits.
     pub(crate) fn waits_read(&self) -> Range<usize> {
         const OF_THE_JVM: &str = "jfr";
         let observed = self.observed();
         let recorder = self.recording.strings.find(OF_THE_JVM);
         let spans = self.recording.spans.source.iter().zip(&self.recording.spans.time_ns);
         let of_the_jvm = spans.filter(|(source, _)| Some(**source) == recorder).map(|(_, time_ns)| time_ns);
-        let wait = self.recording.strings.find(event::WAIT);
-        let samples = self.recording.samples.event.iter().zip(&self.recording.samples.time_ns);
-        // Who watches looks at threads that stand: of that no more is known than that some stood for long.
-        let of_a_profiler = samples.filter(|(event, _)| Some(**event) != wait).map(|(_, time_ns)| time_ns);
-        let first_ns = of_a_profiler.chain(of_the_jvm).min();
+        let first_ns = self.recording.samples.time_ns.iter().chain(of_the_jvm).min();
         // The first whole bucket is none in which collectors were still starting.
         let from_ns = self.grid.start_of(observed.start.saturating_sub(2));
         let reaches_back = first_ns.is_some_and(|first_ns| *first_ns < from_ns);

@@ -17,4 +17,3 @@ mod jvms;
 mod others;
 mod recorded;
 mod requests;
-mod standing;
