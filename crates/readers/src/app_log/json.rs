@@ -131,11 +131,10 @@ fn stamp_of(time: &str, stamps: &mut Stamps) -> Option<Stamp> {
 }
 
 fn text(value: Value) -> String {
-    match value {
-        Value::String(text) => text,
-        Value::Number(number) => number.to_string(),
-        _ => String::new(),
-    }
+    let mut text = String::new();
+    // A value that is there has no mistakes of writing.
+    let _ = Text(&mut text).deserialize(value);
+    text
 }
 
 /// Its stack, or its class alone.
@@ -204,7 +203,7 @@ const KEYS: &[&str] = &[
 const OBJECTS: &[&str] =
     &["instant", "stack_trace", "exception", "throwable", "thrown", "error.type", "exc_info", "log"];
 
-/// A value as [`text`] has it, into memory that is there.
+/// The text or number of a value, into memory that is there; of others nothing.
 struct Text<'a>(&'a mut String);
 
 impl<'de> DeserializeSeed<'de> for Text<'_> {

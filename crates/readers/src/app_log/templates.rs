@@ -5,6 +5,7 @@
 //! templates there are of these: where enough words are the same, the others become variable. What was seen before is found by the hash of its
 //! words, which most lines of a log are.
 
+use std::iter;
 use std::hash::Hasher;
 
 use rustc_hash::{FxHashMap, FxHasher};
@@ -92,7 +93,7 @@ impl Templates {
     }
 
     fn find(&mut self, level: Level, logger: &[u8], message: &[u8]) -> Id {
-        let words: Vec<Vec<u8>> = words(message).take(WORDS_MAX).map(shown).collect();
+        let words: Vec<Vec<u8>> = words(message).take(WORDS_MAX).map(|(word, _)| shown(word)).collect();
         // What cannot become a template any more leaves nothing behind.
         let is_full = self.all.len() > TEMPLATES_MAX;
         let leaf = self.leaf(level, logger, &words, is_full);
@@ -157,8 +158,10 @@ fn known_logger(logger: &[u8]) -> &[u8] {
     if is_variable(logger) && !logger.contains(&b'.') { VARIABLE } else { logger }
 }
 
-fn words(message: &[u8]) -> impl Iterator<Item = &[u8]> {
-    message.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty())
+/// The words of a message, and whether each [is variable](is_variable).
+fn words(message: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
+    let mut rest = message;
+    iter::from_fn(move || next_word(&mut rest))
 }
 
 fn is_variable(word: &[u8]) -> bool {
@@ -185,9 +188,7 @@ fn hash_of(level: Level, logger: &[u8], message: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u8(level as u8);
     hasher.write(logger);
-    let (mut rest, mut words) = (message, 0);
-    while let (Some((word, is_variable)), true) = (next_word(&mut rest), words < WORDS_MAX) {
-        words += 1;
+    for (word, is_variable) in words(message).take(WORDS_MAX) {
         match is_variable {
             true => {
                 hasher.write(assigned(word));
@@ -213,7 +214,7 @@ static CLASSES: [u8; 256] = {
     classes
 };
 
-/// The next of [`words`], and whether it [is variable](is_variable): both in one look, as each line is looked at so.
+/// The next of [`words`]: both in one look, as each line is looked at so.
 fn next_word<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], bool)> {
     let class = |byte: &u8| CLASSES[usize::from(*byte)];
     let all: &'a [u8] = rest;
@@ -248,9 +249,9 @@ mod tests {
     #[test]
     fn words_are_the_same_one_by_one() {
         for text in ["", " ", "a", " a1  b\tc ", "x=1 22\u{b}33", "  ä 9"] {
-            let mut rest = text.as_bytes();
-            let found: Vec<_> = std::iter::from_fn(|| next_word(&mut rest)).collect();
-            let expected: Vec<_> = words(text.as_bytes()).map(|word| (word, is_variable(word))).collect();
+            let found: Vec<_> = words(text.as_bytes()).collect();
+            let apart = text.as_bytes().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let expected: Vec<_> = apart.map(|word| (word, is_variable(word))).collect();
             assert_eq!(found, expected, "{text:?}");
         }
     }
