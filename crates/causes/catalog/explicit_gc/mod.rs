@@ -6,7 +6,7 @@ use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
-use crate::measure::collections::{collection_of, is_full, stops, without_cause};
+use crate::measure::collections::{collection_of, stops, without_cause};
 use crate::measure::{median, system_gc};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -34,16 +34,12 @@ fn not_seen(comparison: &Comparison<'_>) -> Finding {
             format::count(count, "full GC"),
             format::time(total_ns)
         );
-        return Finding::unknown(&says, "-XX:+PrintGCCause (JDK 7u40 and later)").claiming(comparison, may_be_ours);
+        return Finding::unknown(&says, "-XX:+PrintGCCause (JDK 7u40 and later)");
     }
     match comparison.has_collections() {
         true => Finding::absent("no collection was asked for"),
         false => Finding::needs_gc_log(),
     }
-}
-
-fn may_be_ours(state: ThreadState) -> bool {
-    collection_of(state).is_some_and(is_full)
 }
 
 fn is_explicit(collection: Collection) -> bool {
