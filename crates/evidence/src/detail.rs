@@ -309,11 +309,11 @@ details! {
         count: u64,
         /// The longest time that one of them stood in the queue, in ns.
         longest_ns: i64,
-        /// The longest time in which there was something to read and nobody read, in ns.
+        /// The longest time without a read while there was something to read, in ns.
         pause_ns: i64,
         /// Most datagrams that stood in the queue when one of them was read.
         queue_most: u64,
-        /// Datagrams that were dropped at the socket meanwhile; absent where nobody could see.
+        /// Datagrams that were dropped at the socket meanwhile; absent where that was not recorded.
         dropped: u64,
         /// Whether the oldest one was not read when the recording ended.
         unread: bool,

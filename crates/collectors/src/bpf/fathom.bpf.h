@@ -47,6 +47,14 @@ struct task_struct {
 	char comm[16];
 } KERNEL_TYPE;
 
+struct file;
+/* What a program gets that user space runs for each open file of a process. */
+struct bpf_iter__task_file {
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;
+} KERNEL_TYPE;
+
 #if defined(__TARGET_ARCH_x86)
 #define REGISTERS 21
 struct pt_regs {

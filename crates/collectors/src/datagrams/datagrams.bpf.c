@@ -27,7 +27,7 @@ static __always_inline struct place *place_of(struct queue *queue)
 	return place && place->id == queue->id ? place : 0;
 }
 
-/* A socket of the process is known from now on; of what stands in its queue nobody saw when it came. */
+/* A socket of the process is known from now on; when what stands in its queue came was not seen. */
 static __always_inline struct queue *know(struct sock *sk)
 {
 	struct queue *queue = bpf_sk_storage_get(&queues, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
@@ -93,7 +93,7 @@ static __always_inline __u64 arrival_of(struct queue *queue, __u64 number)
 	return 0;
 }
 
-/* Tells what was read late until now, if there was any. Whoever takes it out tells it, so it is told once. */
+/* Tells what was read late until now, if there was any. The one that takes it out sends it, so it is sent once. */
 static __always_inline void tell(struct queue *queue, struct place *place)
 {
 	__u64 count = queue->late.count;
@@ -138,7 +138,7 @@ static __always_inline void see_late(struct queue *queue, __u64 came_ns, __u64 n
 		late->queue_most = depth;
 }
 
-/* When that came which has just been read, of which `depth` more are still there; 0: nobody saw it. */
+/* When that came which has just been read, of which `depth` more are still there; 0: not seen. */
 static __always_inline __u64 take_out(struct queue *queue, __u64 depth)
 {
 	__u64 came = queue->came, number, came_ns;
@@ -257,7 +257,7 @@ int is_read(arguments args)
 	return 0;
 }
 
-/* Nobody tells here to whom it goes: who reads, sends, and reads again has answered. */
+/* Its receiver is not known here: a thread that reads, sends, and reads again has answered. */
 SEC("tp_btf/sock_send_length")
 int is_answered(arguments args)
 {
@@ -299,7 +299,7 @@ int is_dropped(arguments args)
 	return 0;
 }
 
-/* What was read late is told when nothing more is there to be read late, or when the recording ends; then also what nobody has read. */
+/* Sends what was read late when nothing more is there to be read late, or when the recording ends; then also what was not read. */
 static __always_inline void look_at(struct sock *sk, struct queue *queue, struct place *place)
 {
 	__u64 depth = depth_of(sk), now_ns = bpf_ktime_get_ns(), came_ns;
@@ -313,12 +313,6 @@ static __always_inline void look_at(struct sock *sk, struct queue *queue, struct
 	if (ending || !depth)
 		tell(queue, place);
 }
-
-struct bpf_iter__task_file {
-	struct task_struct *task;
-	__u32 fd;
-	struct file *file;
-} KERNEL_TYPE;
 
 /* Run by user space for each descriptor of the process. */
 SEC("iter/task_file")

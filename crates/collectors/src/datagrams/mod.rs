@@ -48,7 +48,7 @@ const ENDING: &str = ".data.ending";
 
 /// Each program sees something of its own.
 const SPARE: &[Spare] = &[
-    Spare { program: WALKER, sees: "sockets of datagrams that are connected or that nobody reads from" },
+    Spare { program: WALKER, sees: "sockets of datagrams that are connected or that no thread reads from" },
     Spare { program: ARRIVALS, sees: "when datagrams came to a socket, how many stood in its queue and how long" },
     Spare { program: READS, sees: "which thread read datagrams, and how long they had stood in the queue" },
     Spare { program: ANSWERS, sees: "answers to datagrams, and how long they took" },

@@ -91,7 +91,7 @@ pub(super) struct Late {
     pub(super) dropped: u64,
     pub(super) inode: u64,
     pub(super) port: u32,
-    /// None where nobody has read the last of them.
+    /// None where the last of them was not read.
     pub(super) tid: Option<u32>,
 }
 

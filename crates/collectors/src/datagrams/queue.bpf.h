@@ -48,7 +48,7 @@ struct {
 
 /* Number of the last walk over the files of the process, from 1. */
 __u64 walks SEC(".data.walks") = 0;
-/* Whether the recording ends: what nobody has read yet is told. */
+/* Whether the recording ends: then what is still unread is sent, too. */
 __u64 ending SEC(".data.ending") = 0;
 __u64 ids = 0;
 struct budget rows = {};
@@ -146,7 +146,7 @@ struct late {
 	__u64 from_ns;
 	__u64 to_ns;
 	__u64 longest_ns;
-	/* The longest time in which there was something to read and nobody read. */
+	/* The longest time without a read while there was something to read. */
 	__u64 pause_ns;
 	__u64 count;
 	__u64 queue_most;

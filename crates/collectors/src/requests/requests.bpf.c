@@ -306,12 +306,6 @@ static __always_inline void look_at_accepted(struct sock *listener, __u32 tgid)
 	}
 }
 
-struct bpf_iter__task_file {
-	struct task_struct *task;
-	__u32 fd;
-	struct file *file;
-} KERNEL_TYPE;
-
 /*
  * Run by user space for each descriptor of a process that is observed. Walking over the entries of `connections` instead is what hardened
  * kernels refuse (EPERM for every iterator over a map's entries), and would show other processes' sockets as well.

@@ -196,7 +196,6 @@ struct sock {
 struct socket {
 	struct sock *sk;
 } KERNEL_TYPE;
-struct file;
 struct request_sock {
 	struct request_sock *dl_next;
 	struct sock *sk;

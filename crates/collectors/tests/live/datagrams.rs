@@ -165,7 +165,7 @@ fn check_answers(seen: &Recording, port: u16, measured: Duration) {
     assert!(ns <= measured.as_nanos() as f64 && ns >= ANSWER.as_nanos() as f64 * QUESTIONS as f64);
 }
 
-/// The stall that was planted: what came meanwhile stood in the queue, and nobody read.
+/// The stall that was planted: what came meanwhile stood in the queue, unread.
 fn check_stall(seen: &Recording, port: u16) {
     let rows = late(seen, port);
     let found = rows.iter().max_by_key(|(_, late)| late.pause_ns).expect("a stall");
