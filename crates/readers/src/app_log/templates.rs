@@ -5,8 +5,8 @@
 //! templates there are of these: where enough words are the same, the others become variable. What was seen before is found by the hash of its
 //! words, which most lines of a log are.
 
-use std::iter;
 use std::hash::Hasher;
+use std::iter;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
