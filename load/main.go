@@ -40,6 +40,7 @@ func main() {
 	options := Options{}
 	flag.DurationVar(&options.Timeout, "timeout", 30*time.Second, "how long an answer is waited for")
 	flag.IntVar(&options.Workers, "workers", 10000, "how many requests may be under way at once")
+	flag.BoolVar(&options.RealTime, "real-time", false, "send at a real-time priority where that is allowed")
 	histograms := flag.String("histograms", "", "a file for HDR histograms of lag and latencies")
 	fakes := flag.Bool("fakes", false, "stand in for other services, instead of sending")
 	flag.Parse()

@@ -15,8 +15,9 @@ import (
 
 // Options of a run.
 type Options struct {
-	Timeout time.Duration
-	Workers int
+	Timeout  time.Duration
+	Workers  int
+	RealTime bool
 }
 
 // Engine is what the run cost the engine, and where its limits were.
@@ -29,6 +30,8 @@ type Engine struct {
 	// Most requests that were under way at once, and how many may be.
 	UnderWay int64 `json:"under_way"`
 	Workers  int   `json:"workers"`
+	// Whether its threads came before others.
+	RealTime bool `json:"real_time"`
 	// What the engine's threads had of the CPUs, and how long they waited for one. Not known on some kernels.
 	Schedule *Schedstat `json:"schedule"`
 }
@@ -45,6 +48,11 @@ func send(schedule []Planned, options Options) ([]Done, Engine, error) {
 	if err != nil {
 		return nil, Engine{}, err
 	}
+	isRealTime, normal := false, func() {}
+	if options.RealTime {
+		isRealTime, normal = beforeOthers()
+	}
+	defer normal()
 	before := schedstat()
 	began := time.Now()
 	attacker := vegeta.NewAttacker(
@@ -62,6 +70,7 @@ func send(schedule []Planned, options Options) ([]Done, Engine, error) {
 		Cpus:      runtime.GOMAXPROCS(0),
 		UnderWay:  run.most.Load(),
 		Workers:   options.Workers,
+		RealTime:  isRealTime,
 		Schedule:  since(before, schedstat()),
 	}, nil
 }

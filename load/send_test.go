@@ -158,3 +158,28 @@ func TestHistogramsAreRead(t *testing.T) {
 		}
 	}
 }
+
+func TestRealTimeEndsWithTheRun(t *testing.T) {
+	address, _ := server(t)
+	wanted := options
+	wanted.RealTime = true
+	_, engine, err := send([]Planned{{0, "GET", address + "/a", nil}}, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 && !engine.RealTime {
+		t.Log("SKIPPED: the kernel refuses a real-time priority to root")
+	}
+	threads, _ := filepath.Glob("/proc/self/task/*/stat")
+	for _, file := range threads {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		// The 41st field is the policy; the second one, a name in parentheses, may have spaces.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if fields[38] != "0" {
+			t.Errorf("%s has policy %s", file, fields[38])
+		}
+	}
+}

@@ -51,6 +51,7 @@ pub use hsperfdata::scope as scope_of_collector;
 pub use jfr::fetch_left as fetch_flight_recording;
 pub use policy::{Policy, Use};
 pub use refusal::Refusal;
+pub use serving::who_listens;
 pub use target::{Target, TargetError};
 
 include!(concat!(env!("OUT_DIR"), "/collectors.rs"));

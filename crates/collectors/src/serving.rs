@@ -20,6 +20,20 @@ pub(crate) fn serves(target: &Target) -> Option<u16> {
     own.ports(ESTABLISHED).into_iter().filter(|port| listened.contains(port)).min()
 }
 
+/// The process of this network namespace that listens on a port. One of them, where several share it.
+pub fn who_listens(port: u16) -> Option<u32> {
+    let own = Target::of(std::process::id()).ok()?;
+    let tables = tables(&own);
+    let listening = tables.iter().flat_map(|table| in_state(table, LISTENS));
+    let inodes: HashSet<&str> = listening.filter(|(at, _)| *at == port).map(|(_, inode)| inode).collect();
+    let has_one = |pid: &u32| {
+        let folder = format!("/proc/{pid}/fd");
+        let mut links = procfs::names(&folder).filter_map(|name| procfs::link(format!("{folder}/{name}")).ok());
+        links.any(|link| inode(&link).is_some_and(|inode| inodes.contains(inode)))
+    };
+    procfs::names("/proc").filter_map(|name| name.parse().ok()).find(has_one)
+}
+
 /// The target's sockets of TCP at one moment. With many connections a look is dear.
 struct OwnSockets {
     inodes: HashSet<String>,

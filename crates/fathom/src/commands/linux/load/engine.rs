@@ -26,6 +26,8 @@ pub(super) struct Setting<'a> {
     pub(super) headers: HashMap<&'a str, Vec<&'a str>>,
     pub(super) timeout: Duration,
     pub(super) workers: u32,
+    /// Whether its threads are to come before those of other programs.
+    pub(super) real_time: bool,
     /// Where it writes its histograms.
     pub(super) histograms: &'a Path,
 }
@@ -61,6 +63,8 @@ pub(super) struct Engine {
     /// Most requests that were under way at once, and how many may be.
     pub(super) under_way: u32,
     pub(super) workers: u32,
+    /// Whether its threads came before those of other programs.
+    pub(super) real_time: bool,
     /// None on kernels that do not keep it.
     pub(super) schedule: Option<Schedule>,
 }
@@ -118,6 +122,7 @@ fn start(program: &Path, setting: &Setting) -> io::Result<Child> {
     let mut command = Command::new(program);
     command.arg(format!("-timeout={}ms", setting.timeout.as_millis()));
     command.arg(format!("-workers={}", setting.workers));
+    command.arg(format!("-real-time={}", setting.real_time));
     command.arg("-histograms").arg(setting.histograms);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
@@ -162,6 +167,7 @@ mod tests {
             headers: HashMap::from([("x", vec!["y"])]),
             timeout: Duration::from_secs(1),
             workers: 1,
+            real_time: true,
             histograms: Path::new("x"),
         };
         let mut written = Vec::new();
@@ -170,7 +176,8 @@ mod tests {
         assert_eq!(String::from_utf8(written).unwrap().trim_end(), expected);
 
         let one = r#"{"due_ns":5,"sent_ns":6,"ended_ns":9,"status":200,"bytes":3}"#;
-        let engine = r#"{"began_ns":1,"elapsed_ns":9,"cpus":2,"under_way":1,"workers":1,"schedule":null}"#;
+        let engine =
+            r#"{"began_ns":1,"elapsed_ns":9,"cpus":2,"under_way":1,"workers":1,"real_time":true,"schedule":null}"#;
         let (sent, found) = read(format!("{one}\n{engine}\n").as_bytes(), 1).unwrap();
         assert_eq!((sent[0].sent_ns, sent[0].status, sent[0].error.as_str()), (6, 200, ""));
         assert!(found.cpus == 2 && found.schedule.is_none());

@@ -1,7 +1,7 @@
 //! Whether the generator can be ruled out: what it measured is only worth something if it was not late itself.
 
 use super::engine::{Engine, Sent};
-use super::host::Host;
+use super::machine::Machine;
 use super::numbers::{Times, ms};
 
 /// Requests are sent as late as this at most, at the 99th percentile; and the engine's threads wait as long as this for a CPU
@@ -15,8 +15,8 @@ const CPU_FULL: f64 = 0.9;
 const OWN_ERRORS: [&str; 3] = ["too many open files", "cannot assign requested address", "no buffer space available"];
 
 /// Why the run says nothing about the server; empty if it does.
-pub(super) fn reasons(sent: &[Sent], lag: &Times, engine: &Engine, host: Option<&Host>) -> Vec<String> {
-    [late(lag, host), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent)]
+pub(super) fn reasons(sent: &[Sent], lag: &Times, engine: &Engine, machine: Option<&Machine>) -> Vec<String> {
+    [late(lag, machine), busy(engine), own_cpu(engine), run_queue(sent, engine), own_errors(sent), others(machine)]
         .into_iter()
         .flatten()
         .collect()
@@ -27,10 +27,10 @@ pub(super) fn lag(sent: &[Sent]) -> Times {
     Times::of(sent.iter().map(|one| one.sent_ns - one.due_ns).collect())
 }
 
-fn late(lag: &Times, host: Option<&Host>) -> Option<String> {
+fn late(lag: &Times, machine: Option<&Machine>) -> Option<String> {
     let p99 = lag.p99_ns;
-    let by_host = host.filter(|host| host.took()).map_or(String::new(), |host| {
-        format!("; the host took {:.0} % of the CPUs meanwhile", 100.0 * host.stolen_ratio)
+    let by_host = machine.filter(|machine| machine.is_stolen_from()).map_or(String::new(), |machine| {
+        format!("; the host took {:.0} % of the CPUs meanwhile", 100.0 * machine.stolen_ratio)
     });
     (p99 > LATE_NS)
         .then(|| format!("requests were sent up to {} late (p99), more than {}{by_host}", ms(p99), ms(LATE_NS)))
@@ -63,6 +63,18 @@ pub(super) fn run_queue_ns(sent: &[Sent], engine: &Engine) -> Option<i64> {
     engine.schedule.as_ref().map(|schedule| schedule.run_queue_ns / sent.len().max(1) as i64)
 }
 
+/// A generator with a real-time priority is in time on full CPUs, too; the server is not.
+fn others(machine: Option<&Machine>) -> Option<String> {
+    let machine = machine?;
+    let others = machine.full_of_others()?;
+    let but = if machine.server_ratio.is_some() { "the server and the generator" } else { "the generator" };
+    Some(format!(
+        "the CPUs were full (idle {:.0} %), and others than {but} had {:.0} % of them",
+        100.0 * machine.idle_ratio,
+        100.0 * others
+    ))
+}
+
 fn own_errors(sent: &[Sent]) -> Option<String> {
     OWN_ERRORS.iter().find_map(|says| {
         let count = sent.iter().filter(|one| one.error.contains(says)).count();
@@ -83,6 +95,12 @@ mod tests {
     fn engine(run_ns: i64, run_queue_ns: i64) -> Engine {
         let schedule = Some(Schedule { run_ns, run_queue_ns });
         Engine { elapsed_ns: 1_000_000_000, cpus: 2, under_way: 3, workers: 10, schedule, ..Engine::default() }
+    }
+
+    fn quiet() -> Machine {
+        let quiet_lag = Times::default();
+        let (server_ratio, others_ratio) = (None, Some(0.0));
+        Machine { stolen_ratio: 0.0, idle_ratio: 0.9, server_ratio, others_ratio, quiet_requests: 0, quiet_lag }
     }
 
     #[test]
@@ -114,9 +132,20 @@ mod tests {
     #[test]
     fn what_the_host_took_is_part_of_the_reason() {
         let sent = sent(2_000_000);
-        let host = |stolen_ratio| Host { stolen_ratio, quiet_requests: 0, quiet_lag: Times::default() };
-        let found = |ratio| reasons(&sent, &lag(&sent), &engine(0, 0), Some(&host(ratio))).concat();
+        let found = |stolen_ratio| {
+            let machine = Machine { stolen_ratio, ..quiet() };
+            reasons(&sent, &lag(&sent), &engine(0, 0), Some(&machine)).concat()
+        };
         assert!(found(0.18).ends_with("; the host took 18 % of the CPUs meanwhile"), "{}", found(0.18));
         assert!(found(0.005).ends_with("1.000 ms"), "{}", found(0.005));
+    }
+    #[test]
+    fn full_cpus_that_others_had_are_a_reason() {
+        let full = Machine { idle_ratio: 0.02, others_ratio: Some(0.61), ..quiet() };
+        let found = |machine| reasons(&sent(0), &lag(&sent(0)), &engine(0, 0), Some(&machine)).concat();
+        let says = "the CPUs were full (idle 2 %), and others than the generator had 61 % of them";
+        assert_eq!(found(full.clone()), says);
+        assert!(found(Machine { server_ratio: Some(0.2), ..full }).contains("the server and the generator"));
+        assert_eq!(found(quiet()), "");
     }
 }

@@ -1,13 +1,13 @@
 //! `fathom load`: production's requests, sent to another server when they are due.
 //!
 //! [`source`] reads what arrived, [`mod@schedule`] says what is due when, [`engine`] has another program send it, [`fakes`] stand
-//! in for what the server calls, [`host`] looks at what the machine's host takes, [`judge`] says whether that program kept up, and
+//! in for what the server calls, [`machine`] looks at who has the CPUs meanwhile, [`judge`] says whether that program kept up, and
 //! [`summary`] what was seen.
 
 mod engine;
 mod fakes;
-mod host;
 mod judge;
+mod machine;
 mod numbers;
 mod schedule;
 mod source;
@@ -25,7 +25,7 @@ use fathom_report::json;
 
 use self::engine::{Engine, Sent, Setting};
 use self::fakes::Fakes;
-use self::host::{Host, Looking};
+use self::machine::{Looking, Machine};
 use self::schedule::{Due, Wanted, schedule};
 use self::source::Source;
 use self::summary::{Asked, Summary, requests_csv};
@@ -88,6 +88,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..1_000_000))]
     workers: u32,
 
+    /// Do not send at a real-time priority (SCHED_FIFO), which is used where it is allowed (root, CAP_SYS_NICE)
+    #[arg(long)]
+    normal_priority: bool,
+
     /// The folder of the results (default: load- with date and time)
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -128,10 +132,10 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     place.enter()?;
     let length_s = due.last().map_or(0, |last| last.due_ns / 1_000_000_000);
     progress.says(&format!("sending {} requests in {length_s} s", due.len()));
-    let looking = Looking::start();
+    let looking = Looking::start(&args.to);
     let (sent, engine) =
         engine::run(&program, &setting(args), &requests, &due).inspect_err(|_| place.remove_if_empty())?;
-    let host = looking.end(&sent, engine.began_ns);
+    let machine = looking.end(&sent, &engine);
     let fakes = fakes.map_or(Ok(Vec::new()), Fakes::end)?;
     let asked = Asked {
         from: args.from.display().to_string(),
@@ -143,7 +147,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         requests: &requests,
         due: &due,
     };
-    let summary = written(asked, &sent, &engine, host)?;
+    let summary = written(asked, &sent, &engine, machine)?;
     place.give_to_caller()?;
     drop(progress);
     Ok(answer(args, &summary))
@@ -201,7 +205,14 @@ fn paths_or_mix(args: &Args) -> Result<Source> {
 
 fn setting(args: &Args) -> Setting<'_> {
     let headers = headers(&args.header);
-    Setting { to: &args.to, headers, timeout: args.timeout, workers: args.workers, histograms: Path::new(HISTOGRAMS) }
+    Setting {
+        to: &args.to,
+        headers,
+        timeout: args.timeout,
+        workers: args.workers,
+        real_time: !args.normal_priority,
+        histograms: Path::new(HISTOGRAMS),
+    }
 }
 
 /// Values by names, which are the same in upper and lower case.
@@ -218,9 +229,9 @@ fn headers(given: &[(String, String)]) -> HashMap<&str, Vec<&str>> {
 }
 
 /// Writes into the folder that this is run in. Of a run that shows nothing no latencies stay.
-fn written(asked: Asked, sent: &[Sent], engine: &Engine, host: Option<Host>) -> Result<Summary> {
+fn written(asked: Asked, sent: &[Sent], engine: &Engine, machine: Option<Machine>) -> Result<Summary> {
     let csv = requests_csv(&asked, sent, engine.began_ns);
-    let summary = Summary::new(asked, sent, engine, host);
+    let summary = Summary::new(asked, sent, engine, machine);
     match summary.is_measured() {
         true => fs::write("requests.csv", csv).context("requests.csv")?,
         false => fs::remove_file(HISTOGRAMS).context(HISTOGRAMS)?,

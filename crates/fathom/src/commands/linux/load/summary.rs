@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::engine::{Engine, Sent};
 use super::fakes::Did;
-use super::host::Host;
 use super::judge;
+use super::machine::Machine;
 use super::numbers::{Times, ms};
 use super::schedule::Due;
 
@@ -56,8 +56,10 @@ struct Generator {
     cpu_ratio: Option<f64>,
     cpus: u32,
     run_queue_ns_per_request: Option<i64>,
-    /// What the host of the virtual machine took; none on kernels that do not say.
-    host: Option<Host>,
+    /// What the machine did meanwhile; none on kernels that do not say.
+    machine: Option<Machine>,
+    /// Whether its threads came before those of other programs (SCHED_FIFO).
+    real_time: bool,
     under_way_max: u32,
     workers: u32,
 }
@@ -104,9 +106,9 @@ fn with_routes<'a>(asked: &Asked<'a>, sent: &'a [Sent]) -> impl Iterator<Item = 
 }
 
 impl Summary {
-    pub(super) fn new(asked: Asked, sent: &[Sent], engine: &Engine, host: Option<Host>) -> Summary {
+    pub(super) fn new(asked: Asked, sent: &[Sent], engine: &Engine, machine: Option<Machine>) -> Summary {
         let lag = judge::lag(sent);
-        let reasons = judge::reasons(sent, &lag, engine, host.as_ref());
+        let reasons = judge::reasons(sent, &lag, engine, machine.as_ref());
         let duration_ns = sent.last().map_or(0, |last| last.due_ns);
         Summary {
             schema: SCHEMA,
@@ -116,7 +118,7 @@ impl Summary {
             requests: sent.len(),
             duration_ns,
             rate: sent.len() as f64 / (duration_ns.max(1) as f64 / 1e9),
-            generator: generator(lag, sent, engine, host),
+            generator: generator(lag, sent, engine, machine),
             from: asked.from,
             to: asked.to.to_owned(),
             folder: asked.folder,
@@ -165,21 +167,23 @@ impl Generator {
             _ => "its CPU and run queues are not known on this kernel".to_owned(),
         };
         format!(
-            "generator: p99 lag {}, {cpu}, at most {} of {} workers busy\n",
+            "generator: p99 lag {} at {} priority, {cpu}, at most {} of {} workers busy\n",
             ms(self.lag.p99_ns),
+            if self.real_time { "real-time" } else { "normal" },
             self.under_way_max,
             self.workers
-        ) + &self.host.as_ref().filter(|host| host.took()).map_or(String::new(), Host::text)
+        ) + &self.machine.as_ref().map_or(String::new(), Machine::text)
     }
 }
 
-fn generator(lag: Times, sent: &[Sent], engine: &Engine, host: Option<Host>) -> Generator {
+fn generator(lag: Times, sent: &[Sent], engine: &Engine, machine: Option<Machine>) -> Generator {
     Generator {
         lag,
         cpu_ratio: judge::cpu_ratio(engine),
         cpus: engine.cpus,
         run_queue_ns_per_request: judge::run_queue_ns(sent, engine),
-        host,
+        machine,
+        real_time: engine.real_time,
         under_way_max: engine.under_way,
         workers: engine.workers,
     }
