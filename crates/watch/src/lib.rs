@@ -34,6 +34,7 @@ mod lost;
 mod metrics;
 pub mod minutes;
 mod notify;
+mod places;
 pub mod port;
 mod postponed;
 pub mod quiet;

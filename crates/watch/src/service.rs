@@ -30,7 +30,7 @@ use crate::sidecars::Begun;
 use crate::targets::is_target;
 use crate::triggers::Kind;
 use crate::watched_jvm::{WatchedJvm, Wishes};
-use crate::{finder, log, lost, minutes, retention, tell, trusted};
+use crate::{finder, log, lost, minutes, places, retention, tell, trusted};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -257,7 +257,7 @@ impl Service {
         let is_wanted = is_target(&self.config.target, &jvm);
         let is_full = self.watched.len() >= self.config.signals.jvms_max;
         if is_wanted && is_full {
-            log::line("jvm_not_watched", &[("pid", jvm.target.pid.into()), ("says", "signals.jvms_max".into())]);
+            self.make_room(&jvm);
         }
         if !is_wanted || is_full {
             self.others.push(jvm);
@@ -267,6 +267,23 @@ impl Service {
         if let Err(error) = self.watch(jvm) {
             log::says("jvm_not_watched", &error.to_string());
         }
+    }
+
+    /// Has a JVM of a user who has more than his part of the places give way to this one, which is met again when that has ended.
+    fn make_room(&self, jvm: &Jvm) {
+        let of_each = self.watched.iter().filter(|(_, watched)| !watched.wishes.stop.load(Ordering::Relaxed));
+        let watched: Vec<(JvmKey, u32)> = of_each.map(|(key, watched)| (*key, watched.jvm.target.uid)).collect();
+        let way = places::gives_way(&watched, self.config.signals.jvms_max, jvm.target.uid);
+        let Some(watched) = way.and_then(|key| self.watched.get(&key)) else {
+            return log::line(
+                "jvm_not_watched",
+                &[("pid", jvm.target.pid.into()), ("says", "signals.jvms_max".into())],
+            );
+        };
+        watched.wishes.stop.store(true, Ordering::Relaxed);
+        let says =
+            format!("its user has more than two thirds of signals.jvms_max; its place is for {}", jvm.target.pid);
+        log::line("jvm_not_watched", &[("pid", watched.jvm.target.pid.into()), ("says", says.into())]);
     }
 
     fn watch(&mut self, jvm: Jvm) -> Result<(), WatchError> {
@@ -290,7 +307,7 @@ impl Service {
         for watched in gone.iter().filter_map(|key| self.watched.remove(key)) {
             let jvm = &watched.jvm;
             self.shared.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
-            // Its thread ended for another configuration.
+            // Its thread ended for another configuration, or for a JVM of another user.
             if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
                 self.others.push(watched.jvm);
                 continue;
@@ -305,8 +322,13 @@ impl Service {
         }
     }
 
+    /// Those of users of whom least is watched come first: the place may have been made for them.
     fn meet_others(&mut self) {
-        for jvm in std::mem::take(&mut self.others) {
+        let mut others = std::mem::take(&mut self.others);
+        others.sort_by_key(|jvm| {
+            self.watched.values().filter(|watched| watched.jvm.target.uid == jvm.target.uid).count()
+        });
+        for jvm in others {
             if jvm.target.is_alive() {
                 self.meet(jvm);
             }
