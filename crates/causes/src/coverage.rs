@@ -139,7 +139,7 @@ fn missing_for(need: &Need) -> Missing {
     match *need {
         Need::Collections => of_jvm("no collections were recorded", LOG),
         Need::Stops => of_jvm("stops were not recorded", LOG),
-        Need::SystemGc => of_jvm("who asked for collections was not recorded (JDK 17 and later do)", Missing::JFR),
+        Need::SystemGc => of_jvm("who requested collections was not recorded (JDK 17 and later do)", Missing::JFR),
         Need::Event(event) => recording_threshold::missing(event, &format!("short waits ({event}) were not recorded")),
         Need::Counter(name) => of_kernel(&format!("{name} was not recorded all the time")),
         Need::Spans(kind, _) => of_kernel(&format!("{kind} was not recorded")),

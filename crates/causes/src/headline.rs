@@ -128,7 +128,7 @@ fn full_machine(comparison: &Comparison<'_>) -> Option<String> {
     let shortage = cpu_shortage(comparison);
     let used = shortage.machine.filter(|_| shortage.is_full() == Some(true))?;
     let used = format::percent(used);
-    Some(format!("the CPUs of the machine were {used} in use: every other wait seems longer by that"))
+    Some(format!("the machine's CPUs were {used} busy, which makes all other waits look longer"))
 }
 
 /// The part of the recording's seconds that are not judged, above which the others say little of all.

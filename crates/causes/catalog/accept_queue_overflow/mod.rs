@@ -21,8 +21,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["sockets", "system_calls", "scheduler"],
     needs: &[&[Need::Counter(counter::SOCKET_ACCEPT_DROPS_COUNT), Need::Counter(counter::NETWORK_COUNT)]],
     actions: &[
-        "a larger backlog (the server's, and net.core.somaxconn, which limits it); 50 is Java's own",
-        "remove what holds up the thread that accepts",
+        "a larger backlog (the server's, and net.core.somaxconn, which limits it); Java's default is 50",
+        "fix what blocks the thread that accepts",
     ],
     decide,
 };

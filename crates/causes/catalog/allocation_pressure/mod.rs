@@ -21,8 +21,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],
     actions: &[
-        "find who allocates: the allocation flame graph of the slow time against the baseline",
-        "a larger young generation makes collections rarer, at the price of memory",
+        "find what allocates: compare the allocation flame graph of the slow time with the baseline's",
+        "a larger young generation makes collections less frequent, at the price of memory",
     ],
     decide,
 };

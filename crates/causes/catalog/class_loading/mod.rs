@@ -25,8 +25,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr", "async_profiler"],
     needs: &[&[Need::Samples, Need::Event("jdk.JavaMonitorEnter")]],
     actions: &[
-        "look for it once and keep what was found: parsers, factories, serializers, scripts, reflection; also that nothing was found",
-        "load what requests need before they come; share class data (-XX:SharedArchiveFile)",
+        "look it up once and cache the result, also that there is none: parsers, factories, serializers, scripts, reflection",
+        "load classes before requests need them; share class data (-XX:SharedArchiveFile)",
     ],
     decide,
 };

@@ -16,8 +16,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["system_calls", "async_profiler", "sockets"],
     needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],
     actions: &[
-        "is the peer there, and does something on the way drop the segments: firewall, security group, dead node behind a service's address, full accept queue of the peer",
-        "set a time limit for connecting (a second, not the system's two minutes), and keep connections",
+        "check that the peer is up and that nothing on the way drops segments: firewall, security group, dead node behind a service's address, full accept queue of the peer",
+        "set a connect timeout (a second instead of the system's two minutes), and keep connections open",
     ],
     decide,
 };

@@ -21,10 +21,10 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
-        "give connections back earlier: nothing slow, no call of another service and no page of results between taking one and \
-         giving it back",
-        "look for one that is never given back: HikariCP's leakDetectionThreshold, DBCP's logAbandoned",
-        "a larger pool (maximumPoolSize, maxTotal), if the server behind it has room for more at once",
+        "return connections earlier: nothing slow, no call of another service and no page of results between taking one and \
+         returning it",
+        "look for connections that are never returned: HikariCP's leakDetectionThreshold, DBCP's logAbandoned",
+        "a larger pool (maximumPoolSize, maxTotal), if the server behind it can take more at once",
     ],
     decide,
 };

@@ -19,7 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     needs: &[&[Need::Sockets]],
     actions: &[
         "send head and body in one write (a buffer around the stream)",
-        "setTcpNoDelay(true) on the sockets of who sends",
+        "setTcpNoDelay(true) on the sender's sockets",
     ],
     decide,
 };

@@ -20,7 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::SystemGc, Need::Collections]],
     actions: &[
-        "keep direct buffers and use them again, instead of one for each request; heap buffers where nothing native reads them",
+        "reuse direct buffers instead of allocating one for each request; use heap buffers where no native code reads them",
         "more room: -XX:MaxDirectMemorySize (without it, as much as -Xmx)",
         "never -XX:+DisableExplicitGC here: nothing would free them, and allocations fail with OutOfMemoryError",
     ],
@@ -38,7 +38,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let text = says(comparison, &asked, &pauses);
     let waiting = comparison.state_evidence("threads waiting for direct memory", "threads", is_wait);
     let calls = comparison.both(|period| system_gc::by_purpose(period).for_memory.len() as f64 / period.seconds());
-    let calls = comparison.evidence("collections asked for by Bits.reserveMemory", calls, "1/s", "spans");
+    let calls = comparison.evidence("collections requested by Bits.reserveMemory", calls, "1/s", "spans");
     let stack = ours.iter().max_by_key(|call| call.duration_ns).map(|call| call.stack_id);
     let calls = Evidence {
         stack: stack.map_or_else(String::new, |stack| comparison.stack_text(stack, 12)),
@@ -54,15 +54,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn none_seen(comparison: &Comparison<'_>) -> Finding {
     let asked = stops(comparison, |collection| collection.origin == Origin::Explicit);
     if system_gc::are_recorded(comparison) {
-        return Finding::absent("no collection was asked for because direct memory was used up")
+        return Finding::absent("no collection was requested because direct memory was used up")
             .with_all(in_use(comparison));
     }
     match comparison.has_collections() && asked.is_empty() {
         true if comparison.is_recorded("jdk.ThreadSleep") => {
             recording_threshold::of_waits(comparison, &["jdk.ThreadSleep"], "waits for direct memory")
         }
-        true => Finding::absent("no collection was asked for"),
-        false => Finding::needs_jfr("who asked for collections was not recorded (JDK 17 and later do)"),
+        true => Finding::absent("no collection was requested"),
+        false => Finding::needs_jfr("who requested collections was not recorded (JDK 17 and later do)"),
     }
 }
 
@@ -145,7 +145,7 @@ fn says(comparison: &Comparison<'_>, asked: &Calls, pauses: &Pauses) -> String {
     });
     let mut text = match asked.for_memory.len() {
         0 => format!("threads waited until direct memory was freed{limit}"),
-        count => format!("direct memory was used up{limit}: {} asked for", format::count(count, "collection")),
+        count => format!("direct memory was used up{limit}: {} requested", format::count(count, "collection")),
     };
     if let Some(method) = system_gc::caller(comparison, &asked.for_memory) {
         text += &format!(", most for a buffer that {method} wanted");
@@ -155,7 +155,7 @@ fn says(comparison: &Comparison<'_>, asked: &Calls, pauses: &Pauses) -> String {
         text += &format!("; waits for memory: {}", waits.says(""));
     }
     if !asked.others.is_empty() {
-        text += &format!("; {} asked for by others", format::count(asked.others.len(), "collection"));
+        text += &format!("; {} requested by others", format::count(asked.others.len(), "collection"));
     }
     text
 }

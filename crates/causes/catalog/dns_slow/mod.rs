@@ -22,10 +22,10 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["scheduler", "system_calls", "requests"],
     needs: &[&[Need::Spans(span::BLOCKED, "scheduler"), Need::Spans(span::SYSTEM_CALL, "system_calls"), Need::Sockets]],
     actions: &[
-        "ask the name server from this machine (dig +stats NAME), and look at /etc/resolv.conf: a server that does not answer is \
-         asked first for 5 s each time",
-        "keep answers: networkaddress.cache.ttl of the JVM, a cache on the machine, connections that are kept open",
-        "ask once instead of once per search domain: a name with a dot at its end, or options ndots:1",
+        "query the name server from this machine (dig +stats NAME), and check /etc/resolv.conf: a server that does not answer \
+         costs 5 s each time",
+        "cache answers: networkaddress.cache.ttl of the JVM, a cache on the machine, connections that are kept open",
+        "avoid one query per search domain: a name with a dot at its end, or options ndots:1",
     ],
     decide,
 };

@@ -18,7 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     needs: &[&[Need::Counter(counter::EXCEPTIONS_COUNT), Need::JvmFrames]],
     actions: &[
         "look at what is thrown (jdk.JavaExceptionThrow for some seconds) and remove its reason: input that never parses, a service that is down",
-        "do not throw for what is usual: return that there is nothing; or exceptions without a stack (writableStackTrace=false)",
+        "do not throw in the usual case: return an empty result, or throw exceptions without a stack (writableStackTrace=false)",
     ],
     decide,
 };

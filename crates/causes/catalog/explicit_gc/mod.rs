@@ -37,7 +37,7 @@ fn not_seen(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown(&says, "-XX:+PrintGCCause (JDK 7u40 and later)");
     }
     match comparison.has_collections() {
-        true => Finding::absent("no collection was asked for"),
+        true => Finding::absent("no collection was requested"),
         false => Finding::needs_gc_log(),
     }
 }
@@ -55,7 +55,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let says = format!(
-        "{} of collections that were asked for, {} in all, the longest {}{}{}{}",
+        "{} of requested collections, {} in all, the longest {}{}{}{}",
         format::count(stops.len(), "pause"),
         format::time(total),
         format::time(longest as f64),
@@ -66,7 +66,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     Finding::new(Support::Observed, says)
         .with(
             comparison
-                .evidence("pauses of collections asked for", (stops.len() as f64, None), "count", "spans")
+                .evidence("pauses of requested collections", (stops.len() as f64, None), "count", "spans")
                 .of(&[span::GC_PAUSE]),
         )
         .with(comparison.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
@@ -97,10 +97,10 @@ fn purposes(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
 fn callers(comparison: &Comparison<'_>) -> String {
     let calls = system_gc::by_purpose(&comparison.slow);
     let most = if calls.for_memory.len() > calls.others.len() { calls.for_memory } else { calls.others };
-    system_gc::caller(comparison, &most).map_or(String::new(), |method| format!("; most asked for by {method}"))
+    system_gc::caller(comparison, &most).map_or(String::new(), |method| format!("; most requested by {method}"))
 }
 
-/// What is said of collections of which the log gives no cause: their clock tells that they were asked for.
+/// What is said of collections of which the log gives no cause: their clock tells that they were requested.
 fn by_a_clock(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
     let is_unexplained = |gc: &Gc| gc.cause.is_none() && gc.scope.as_deref() == Some("full");
     let starts: BTreeSet<i64> = stops.iter().map(|stop| stop.0).collect();

@@ -16,8 +16,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["system_calls"],
     needs: &[&[Need::Spans(span::SYSTEM_CALL, "system_calls")]],
     actions: &[
-        "see who has it: /proc/locks has the process and the file's inode (lslocks)",
-        "hold it for less, or ask for it with a limit (tryLock) and do something else meanwhile",
+        "find the holder: /proc/locks has the process and the file's inode (lslocks)",
+        "hold it for a shorter time, or use tryLock and do something else meanwhile",
     ],
     decide,
 };

@@ -25,8 +25,8 @@ pub(crate) static CAUSE: Cause = Cause {
         Need::Spans(span::FILE_FORCE, "system_calls"),
     ]],
     actions: &[
-        "write through once for many requests (group commit), or after the answer where a loss can be borne",
-        "put files that are written through on a device of their own: others' writes to the same file system are waited for too",
+        "sync once for many requests (group commit), or after the answer where a loss is acceptable",
+        "put files that are synced on a device of their own: a sync also waits for others' writes to the same file system",
     ],
     decide,
 };

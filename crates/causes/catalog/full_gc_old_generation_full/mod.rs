@@ -20,8 +20,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],
     actions: &[
-        "a smaller young generation (-Xmn), so that the old one always has room for all of it; or a larger heap (-Xmx)",
-        "find what is kept: jcmd PID GC.class_histogram before and after",
+        "a smaller young generation (-Xmn), so that the old generation always has room for all of it; or a larger heap (-Xmx)",
+        "find what is retained: jcmd PID GC.class_histogram before and after",
     ],
     decide,
 };

@@ -26,9 +26,9 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],
     actions: &[
-        "a larger heap (-Xmx), so that what lives for a while dies before the old generation is full",
-        "begin to collect earlier: -XX:InitiatingHeapOccupancyPercent of G1, CMSInitiatingOccupancyFraction of CMS",
-        "objects of half a region and more go straight to the old generation of G1: a larger -XX:G1HeapRegionSize",
+        "a larger heap (-Xmx), so that objects that live for a while die before the old generation is full",
+        "start collecting earlier: -XX:InitiatingHeapOccupancyPercent of G1, CMSInitiatingOccupancyFraction of CMS",
+        "G1 puts objects of half a region and more straight into the old generation: a larger -XX:G1HeapRegionSize",
     ],
     decide,
 };

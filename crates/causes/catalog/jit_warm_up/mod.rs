@@ -18,7 +18,7 @@ pub(crate) static CAUSE: Cause = Cause {
     needs: &[&[Need::Counter(counter::COMPILE_COUNT)]],
     actions: &[
         "send traffic only after a warm-up with real requests",
-        "it ends by itself; restarts that come often make it matter (class data sharing and ahead-of-time caches of JDK 24 and later shorten it)",
+        "it ends by itself and matters only where restarts are frequent (class data sharing and ahead-of-time caches of JDK 24 and later shorten it)",
     ],
     decide,
 };

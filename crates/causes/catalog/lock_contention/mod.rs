@@ -24,7 +24,7 @@ pub(crate) static CAUSE: Cause = Cause {
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
-    actions: &["hold the lock for less, or split it; see the stack of the waits and the thread that held it"],
+    actions: &["hold the lock for a shorter time, or split it; see the stack of the waits and the thread that held it"],
     decide,
 };
 
@@ -96,7 +96,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if holder.is_some() || seen.is_some() {
         finding
             .actions
-            .push("what the holder waits for comes first: make that quick, or do it without the lock".to_owned());
+            .push("first fix what the holder waits for: make it quick, or do it without the lock".to_owned());
     }
     if let Some((evidence, _)) = holder {
         finding = finding.with(evidence);

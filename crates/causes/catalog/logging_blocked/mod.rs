@@ -18,8 +18,8 @@ pub(crate) static CAUSE: Cause = Cause {
     needs: &[&[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
         "an asynchronous appender that drops lines when its queue is full (logback: neverBlock; log4j: AsyncQueueFullPolicy=Discard)",
-        "whatever reads the pipe has to be quicker (a container's log driver: mode=non-blocking), or the log on a disk of its own",
-        "log less: one line for a request at most, bodies and stack traces only where they are read",
+        "make the reader of the pipe quicker (a container's log driver: mode=non-blocking), or log to a disk of its own",
+        "log less: at most one line per request, bodies and stack traces only where they are needed",
     ],
     decide,
 };

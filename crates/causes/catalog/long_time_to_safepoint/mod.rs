@@ -22,7 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Stops]],
     actions: &[
-        "give the loop a poll: -XX:+UseCountedLoopSafepoints (default with G1 and ZGC), a long loop variable, or smaller array copies",
+        "give the loop a safepoint poll: -XX:+UseCountedLoopSafepoints (default with G1 and ZGC), a long loop variable, or smaller array copies",
         "on JDK 17 and earlier also -XX:+SafepointTimeout -XX:SafepointTimeoutDelay=100 names the thread in the log",
     ],
     decide,
@@ -202,7 +202,7 @@ fn says(comparison: &Comparison<'_>, stalls: &[(i64, i64)], culprit: Option<&Cul
     let operations =
         comparison.slow_stops().filter(|stop| stop.stop != Stop::TimeToSafepoint).map(|stop| stop.duration_ns()).max();
     let mut text = format!(
-        "{} of {} on average (longest {}) before the last thread stopped; what was done then took at most {}",
+        "{} of {} on average (longest {}) until the last thread reached its safepoint; the operations themselves took at most {}",
         format::count(stalls.len(), "stall"),
         format::time(total / stalls.len() as f64),
         format::time(longest as f64),

@@ -16,7 +16,7 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["heartbeat"],
     needs: &[&[Need::Counter(counter::WAKEUP_DELAY_NS)]],
     actions: &[
-        "ask the operator of the host what was done at these times: live migration, snapshot, backup, a host out of memory",
+        "ask the operator of the host what happened at these times: live migration, snapshot, backup, a host out of memory",
         "another host or instance type; nothing inside the guest helps",
     ],
     decide,

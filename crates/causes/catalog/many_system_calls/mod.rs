@@ -19,7 +19,7 @@ pub(crate) static CAUSE: Cause = Cause {
     has_lab: true,
     collectors: &["system_calls", "async_profiler"],
     needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT)]],
-    actions: &["look at the method that calls: ask once and keep the answer, buffer, or do many at once"],
+    actions: &["look at the method that makes the calls: call once and cache the answer, buffer, or batch"],
     decide,
 };
 

@@ -16,9 +16,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr"],
     needs: &[&[Need::Collections]],
     actions: &[
-        "find who loads classes all the time: -Xlog:class+load, jcmd PID VM.classloaders, jcmd PID VM.metaspace",
-        "a larger -XX:MetaspaceSize, from which on the first collection comes; a larger -XX:MaxMetaspaceSize, if it is a limit that \
-         is reached",
+        "find what keeps loading classes: -Xlog:class+load, jcmd PID VM.classloaders, jcmd PID VM.metaspace",
+        "a larger -XX:MetaspaceSize, the threshold of the first collection; a larger -XX:MaxMetaspaceSize, if that limit is reached",
     ],
     decide,
 };

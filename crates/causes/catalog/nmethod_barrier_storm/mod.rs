@@ -67,7 +67,7 @@ fn armed_by(comparison: &Comparison<'_>) -> (Vec<&'static str>, String) {
         .into_iter()
         .max_by(|a, b| of(*a).total_cmp(&of(*b)).then(std::cmp::Ordering::Greater));
     match most.filter(|origin| of(*origin) > 0.0) {
-        Some(Origin::Explicit) => (vec!["explicit_gc"], "collections that were asked for".to_owned()),
+        Some(Origin::Explicit) => (vec!["explicit_gc"], "requested collections".to_owned()),
         Some(Origin::CodeCache) => (vec!["code_cache_churn"], "collections that free code".to_owned()),
         Some(Origin::Metaspace) => (Vec::new(), "collections for metaspace".to_owned()),
         Some(Origin::Allocation | Origin::Timer | Origin::Other) => {

@@ -28,8 +28,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["requests"],
     needs: &[&[Need::Sockets], &[Need::Requests]],
     actions: &[
-        "limit attempts: a budget of a tenth of the calls for all of them, a growing pause between them, and none where the caller of this service tries again itself",
-        "a time-out longer than what the other service usually takes for its slowest hundredth: attempts that are given up early are work for nothing",
+        "limit retries: a budget of a tenth of all calls, a growing pause between attempts, and none where the caller of this service retries itself",
+        "a timeout longer than the other service's usual 99th percentile: attempts that are given up early are wasted work",
     ],
     decide,
 };

@@ -20,7 +20,7 @@ pub(crate) static CAUSE: Cause = Cause {
     has_lab: true,
     collectors: &["threads", "scheduler"],
     needs: &[&[Need::Counter(counter::THREAD_RUN_QUEUE_NS)]],
-    actions: &["fewer runnable threads or more CPUs; see who ran instead"],
+    actions: &["fewer runnable threads or more CPUs; see what ran instead"],
     decide,
 };
 

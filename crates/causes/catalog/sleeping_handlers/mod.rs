@@ -35,9 +35,9 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["jfr", "async_profiler", "system_calls"],
     needs: &[&[Need::Event("jdk.ThreadSleep"), Need::Spans(span::SAMPLED_WAIT, "waits")], &[Need::Requests]],
     actions: &[
-        "see what fails or is late, so that it is tried again: the caller of the sleep is in the evidence",
-        "few attempts, and one deadline for all of them; no attempt when there is no time left for its answer",
-        "no sleep until something has happened: wait for it (a future, a condition), or give the thread back and answer later",
+        "find what fails or is late and is therefore tried again: the caller of the sleep is in the evidence",
+        "few attempts under one deadline; no attempt without time left for its answer",
+        "do not poll with sleep: wait for the event (a future, a condition), or free the thread and answer later",
     ],
     decide,
 };

@@ -17,8 +17,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["system_calls", "facts"],
     needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT), Need::JvmFrames, Need::Fact(subject::HOST, "clocksource")]],
     actions: &[
-        "a clock source that programs read by themselves: tsc (clocksource=tsc tsc=reliable, only where the processors' counters agree)",
-        "read the clock less often: once for each request, not around each step",
+        "a clock source that programs read without a system call: tsc (clocksource=tsc tsc=reliable, only where the processors' counters agree)",
+        "read the clock less often: once per request, not around each step",
     ],
     decide,
 };

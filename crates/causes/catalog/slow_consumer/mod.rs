@@ -15,8 +15,8 @@ pub(crate) static CAUSE: Cause = Cause {
     collectors: &["requests"],
     needs: &[&[Need::Sockets]],
     actions: &[
-        "ask the same question of the client: it does not read what it asked for",
-        "bound what one client may have unsent (a high-water mark, a time-out), and what it may ask for at once",
+        "look at the client: it does not read what it asked for",
+        "limit what one client may have unsent (a high-water mark, a timeout), and what it may ask for at once",
     ],
     decide,
 };

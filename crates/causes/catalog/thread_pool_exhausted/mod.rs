@@ -27,8 +27,8 @@ pub(crate) static CAUSE: Cause = Cause {
     needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
         "shorten what the workers do: their stack is in the evidence",
-        "keep what waits (for services, locks, files) out of an executor of a few threads, or give it one of its own",
-        "more workers, if there are CPUs for them; a queue with a limit says no early instead of late",
+        "keep tasks that wait (for services, locks, files) out of an executor of a few threads, or give them one of their own",
+        "more workers, if there are CPUs for them; a bounded queue refuses early instead of late",
     ],
     decide,
 };

@@ -22,7 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
     has_lab: true,
     collectors: &["jvm_probes", "jfr"],
     needs: &[&[Need::Stops]],
-    actions: &["who asks for them: -Xlog:safepoint names each, and jdk.ExecuteVMOperation the thread that asked"],
+    actions: &["find what requests them: -Xlog:safepoint names each, and jdk.ExecuteVMOperation the thread that asked"],
     decide,
 };
 
@@ -275,5 +275,5 @@ fn asked_by(comparison: &Comparison<'_>) -> String {
         }
     }
     let most = sums.into_iter().max_by_key(|(_, ns)| *ns).filter(|(caller, ns)| *ns > 0 && !caller.is_empty());
-    most.map_or(String::new(), |(caller, _)| format!("; most asked for by {caller}"))
+    most.map_or(String::new(), |(caller, _)| format!("; most requested by {caller}"))
 }

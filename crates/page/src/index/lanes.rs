@@ -102,7 +102,7 @@ fn account(analysis: &Analysis<'_>, axis: &Axis) -> Option<Lane> {
         group: words::ACCOUNT,
         title: "thread time by state".to_owned(),
         says: "What the threads did, as the number of threads on average: what causes are judged by. \
-               Of waits that cannot be told from idleness only what counts as lost is shown."
+               Of waits that may be idle time only what counts as lost is shown."
             .to_owned(),
         unit: "threads",
         kind: LaneKind::Counter,

@@ -278,8 +278,8 @@ states! {
     last {
         /// Something without a name. It stays in the total, and no cause explains it.
         Unnamed {
-            id: "unnamed", title: "waits that cannot be told from idleness",
-            says: "waits that cannot be told from idleness", color: "idle", precedence: Precedence::Unnamed,
+            id: "unnamed", title: "waits that may be idle time",
+            says: "waits that may be idle time", color: "idle", precedence: Precedence::Unnamed,
         }
     }
 }
