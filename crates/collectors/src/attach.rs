@@ -32,7 +32,7 @@ use protocol::{Reply, Version, fits_version_1};
 
 use rustix::fs::Stat;
 
-use crate::foreign::{stat, tmp_of};
+use crate::hostile_files::{stat, tmp_of};
 use crate::{Clock, Refusal, Target};
 
 /// How long the JVM may take to begin to listen, and to answer an ordinary command.

@@ -6,12 +6,12 @@
 
 pub(crate) mod calls;
 mod events;
-mod placed;
-mod places;
+mod increments;
+mod mapped_array;
 mod remembered;
 mod rights;
 mod ring;
-mod rises;
+mod slot_table;
 mod spare;
 mod table;
 mod user_places;
@@ -36,11 +36,11 @@ pub(crate) use crate::words::{halves, words};
 
 pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
-pub(crate) use placed::Placed;
-pub(crate) use places::Places;
+pub(crate) use increments::{Increment, Increments, Part, counter as counter_of};
+pub(crate) use mapped_array::MappedArray;
 pub(crate) use rights::check as may_load;
 pub(crate) use ring::Ring;
-pub(crate) use rises::{Part, Rise, Rises, counter as counter_of};
+pub(crate) use slot_table::SlotTable;
 pub(crate) use spare::{LeftOut, Spare};
 pub(crate) use table::Table;
 pub(crate) use user_places::UserPlaces;

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::foreign::{open_file, open_folder, tmp_of};
+use crate::hostile_files::{open_file, open_folder, tmp_of};
 use crate::mapped::Mapped;
 use crate::{Refusal, Target};
 use parse::{Layout, Place, entries_of};

@@ -13,7 +13,7 @@ use regex::Regex;
 
 use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
-use crate::{Target, containers, foreign, procfs};
+use crate::{Target, containers, hostile_files, procfs};
 
 /// The file `release` of a JDK has some 2 KB.
 const RELEASE_MAX_BYTES: u64 = 64 << 10;
@@ -203,8 +203,8 @@ fn user(target: &Target, mapped: &Mapped) -> String {
 fn release(target: &Target, libjvm: &str) -> Option<String> {
     // `lib/server/libjvm.so`, and in JDK 8 `jre/lib/amd64/server/libjvm.so`.
     let mut homes = Path::new(libjvm).ancestors().skip(3).take(3);
-    let bytes =
-        homes.find_map(|home| foreign::small_file(target, home.join("release").to_str()?, RELEASE_MAX_BYTES).ok())?;
+    let bytes = homes
+        .find_map(|home| hostile_files::small_file(target, home.join("release").to_str()?, RELEASE_MAX_BYTES).ok())?;
     let text = String::from_utf8_lossy(&bytes);
     let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     Some(version.trim_matches('"').to_owned())

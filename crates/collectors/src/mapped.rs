@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::foreign::Root;
+use crate::hostile_files::Root;
 use crate::{Target, procfs};
 
 /// Longest list of mappings that is read: over a million of them.

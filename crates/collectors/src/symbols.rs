@@ -29,7 +29,7 @@ use fathom_symbols::process::{Layer, Process};
 use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk, WalkEnd};
 use rustc_hash::FxHashMap;
 
-pub(crate) use crate::foreign::open_mapped;
+pub(crate) use crate::hostile_files::open_mapped;
 use crate::{Target, procfs};
 pub(crate) use code::Code;
 use counts::Counts;

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Target;
 use crate::clock::monotonic_ns;
-use crate::foreign::{clear, create_file, create_folder, names, open_file, open_folder, remove_file, tmp_of};
+use crate::hostile_files::{clear, create_file, create_folder, names, open_file, open_folder, remove_file, tmp_of};
 use crate::raw::Raw;
 
 /// What the names begin with. What follows is the process and an instant.
@@ -158,7 +158,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::foreign::tests::Nobody;
+    use crate::hostile_files::tests::Nobody;
 
     fn own() -> Target {
         Target::of(std::process::id()).unwrap()

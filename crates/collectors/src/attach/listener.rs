@@ -18,7 +18,7 @@ use std::os::unix::net::UnixStream;
 
 use super::{AttachError, is_younger, socket};
 use crate::Target;
-use crate::foreign::{belongs_to, create_file, remove_file, stat, working_folder_of};
+use crate::hostile_files::{belongs_to, create_file, remove_file, stat, working_folder_of};
 use crate::mapped::Mapped;
 use crate::procfs;
 
@@ -235,7 +235,7 @@ mod tests {
         // It would end at once: a shell command does not catch SIGQUIT.
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let target = Target::of(child.id()).unwrap();
-        let tmp = crate::foreign::tmp_of(&target).unwrap();
+        let tmp = crate::hostile_files::tmp_of(&target).unwrap();
         let started = start(&target, &tmp, Instant::now() + Duration::from_secs(5));
         assert!(matches!(started, Err(AttachError::NotAJvm(_))), "{started:?}");
         assert!(child.try_wait().unwrap().is_none(), "it still runs");

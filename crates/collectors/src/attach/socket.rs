@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use super::AttachError;
 use super::protocol::Reply;
 use crate::Target;
-use crate::foreign::{acting_as, belongs_to, pin};
+use crate::hostile_files::{acting_as, belongs_to, pin};
 
 /// Longest answer that is read: flags and properties of a JVM have some 200 KB, a class path may have as much again.
 const ANSWER_MAX_BYTES: usize = 4 << 20;

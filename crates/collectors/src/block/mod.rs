@@ -18,7 +18,7 @@ use fathom_evidence::detail::{self, BlockRequest};
 use fathom_evidence::kinds::{counter, loss, role, span};
 use fathom_evidence::{Recording, Thread};
 
-use crate::bpf::{Programs, Recipe, Ring, Rise, Rises, Table, counter_of};
+use crate::bpf::{Programs, Recipe, Ring, Increment, Increments, Table, counter_of};
 use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{Completed, STAGES, Sum, device_and_operation, operation};
@@ -65,7 +65,7 @@ impl Collector for Block {
             clock: order.clock,
             pid: target.pid,
             devices: HashMap::new(),
-            counted: Rises::new(order.clock.now_ns()),
+            counted: Increments::new(order.clock.now_ns()),
             looks: 0,
         };
         Ok(Box::new(observer))
@@ -91,7 +91,7 @@ struct Observed {
     /// Names by number.
     devices: HashMap<u32, String>,
     /// By device and operation.
-    counted: Rises<(u32, u32), Sum>,
+    counted: Increments<(u32, u32), Sum>,
     looks: u32,
 }
 
@@ -156,9 +156,9 @@ impl Observed {
         let rows: Vec<((u32, u32), Sum)> =
             self.sums.rows().map(|(key, value)| (device_and_operation(key), Sum::parse(value))).collect();
         for (key, sum) in rows {
-            if let Some(rise) = self.counted.see(key, sum) {
+            if let Some(grown) = self.counted.see(key, sum) {
                 let instance = format!("{} {}", self.device(key.0), operation(key.1));
-                add_sum(&instance, &rise, found);
+                add_sum(&instance, &grown, found);
             }
         }
     }
@@ -197,14 +197,14 @@ fn described(request: &Completed) -> BlockRequest {
     }
 }
 
-fn add_sum(instance: &str, rise: &Rise<Sum>, found: &mut Recording) {
+fn add_sum(instance: &str, grown: &Increment<Sum>, found: &mut Recording) {
     let row = counter_of(found, counter::BLOCK_REQUESTS_COUNT, instance, 0, NAME);
-    rise.write(found, &row, |sum| sum.count);
+    grown.write(found, &row, |sum| sum.count);
     let row = counter_of(found, counter::BLOCK_REQUESTS_BYTES, instance, 0, NAME);
-    rise.write(found, &row, |sum| sum.bytes);
+    grown.write(found, &row, |sum| sum.bytes);
     for (index, stage) in STAGES.iter().enumerate() {
         let row = counter_of(found, counter::BLOCK_STAGE_NS, &format!("{instance} {stage}"), 0, NAME);
-        rise.write(found, &row, |sum| sum.stages_ns[index]);
+        grown.write(found, &row, |sum| sum.stages_ns[index]);
     }
 }
 

@@ -14,8 +14,8 @@ use fathom_evidence::kinds::{counter, loss, stopped, subject};
 
 use crate::control_groups::parse::{self, CpuMax};
 use crate::control_groups::place::{Group, Line, Places};
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::procfs;
 use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -56,13 +56,13 @@ impl Collector for Cgroup {
         Ok(Box::new(Watch {
             clock: order.clock,
             target: target.clone(),
-            numbers: Numbers::new(SOURCE),
+            numbers: ChangedCounters::new(SOURCE),
             buffer: Vec::new(),
             is_without_quota: is_without_quota(&sources, &limits),
             limits_noted: false,
             moves: 0,
             stopped: Stopped::seen_by(SOURCE),
-            asked: Pace::every(MOVE_PERIOD),
+            asked: RateLimit::every(MOVE_PERIOD),
             places,
             sources,
             limits,
@@ -159,7 +159,7 @@ fn name_of(key: &str, group: &Group) -> String {
 struct Watch {
     clock: Clock,
     target: Target,
-    numbers: Numbers,
+    numbers: ChangedCounters,
     buffer: Vec<u8>,
     places: Places,
     sources: Vec<Source>,
@@ -168,7 +168,7 @@ struct Watch {
     limits_noted: bool,
     /// How often the target has changed its groups.
     moves: u64,
-    asked: Pace,
+    asked: RateLimit,
     stopped: Stopped,
 }
 
@@ -242,10 +242,10 @@ impl Observer for Watch {
         let mut is_frozen = None;
         for source in sources {
             let at_ns = clock.now_ns();
-            if let Some(reading) = source.pace().begin(at_ns) {
+            if let Some(reading) = source.limit().begin(at_ns) {
                 let ancestor = String::new();
                 source.read(buffer, &mut Taker { numbers, found, at_ns, ancestor, is_frozen: &mut is_frozen });
-                source.pace().end(reading);
+                source.limit().end(reading);
             }
         }
         if let Some(is_frozen) = is_frozen {
@@ -254,7 +254,7 @@ impl Observer for Watch {
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.sources.iter_mut().for_each(|source| source.pace().due_now());
+        self.sources.iter_mut().for_each(|source| source.limit().due_now());
         self.look(found);
         self.numbers.close(found);
         self.stopped.end(self.clock.now_ns(), found);

@@ -7,8 +7,8 @@ use fathom_evidence::kinds::counter;
 
 use crate::control_groups::parse::{self, Io, IoLimit};
 use crate::control_groups::place::Group;
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::pressure;
 use crate::procfs::{ProcFile, named_numbers, number, utf8};
 
@@ -154,7 +154,7 @@ pub(super) struct Source {
     file: ProcFile,
     kind: Kind,
     ancestor: String,
-    pace: Pace,
+    limit: RateLimit,
 }
 
 impl Source {
@@ -162,8 +162,8 @@ impl Source {
     pub(super) fn open(group: &Group, files: &[File]) -> impl Iterator<Item = Source> {
         let wanted = files.iter().filter(|file| group.ancestor.is_empty() || file.is_of_limits);
         wanted.filter_map(|file| {
-            let (kind, ancestor, pace) = (file.kind, group.ancestor.clone(), Pace::every(file.period));
-            Some(Source { file: ProcFile::open(group.folder.join(file.name)).ok()?, kind, ancestor, pace })
+            let (kind, ancestor, limit) = (file.kind, group.ancestor.clone(), RateLimit::every(file.period));
+            Some(Source { file: ProcFile::open(group.folder.join(file.name)).ok()?, kind, ancestor, limit })
         })
     }
 
@@ -174,8 +174,8 @@ impl Source {
         named_numbers(text).any(|(field, _)| field == "nr_throttled")
     }
 
-    pub(super) fn pace(&mut self) -> &mut Pace {
-        &mut self.pace
+    pub(super) fn limit(&mut self) -> &mut RateLimit {
+        &mut self.limit
     }
 
     /// Reads the file and takes its numbers.
@@ -188,7 +188,7 @@ impl Source {
 
 /// Where numbers of one look go.
 pub(super) struct Taker<'a> {
-    pub(super) numbers: &'a mut Numbers,
+    pub(super) numbers: &'a mut ChangedCounters,
     pub(super) found: &'a mut Recording,
     pub(super) at_ns: i64,
     /// Set while a file of an ancestor is read.
@@ -295,7 +295,7 @@ mod tests {
 
     /// The numbers in a text of a kind, as `name instance value`.
     fn numbers(kind: Kind, text: &str, ancestor: &str) -> Vec<String> {
-        let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+        let (mut numbers, mut found) = (ChangedCounters::new("test"), Recording::default());
         let (numbers, found_rows) = (&mut numbers, &mut found);
         let ancestor = ancestor.to_owned();
         let mut taker = Taker { numbers, found: found_rows, at_ns: 1, ancestor, is_frozen: &mut None };

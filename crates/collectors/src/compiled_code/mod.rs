@@ -17,7 +17,7 @@ use fathom_evidence::kinds::loss;
 use rustix::fs::FileType;
 
 use crate::attach::{Attach, AttachError, PATIENCE, own_action};
-use crate::foreign::{open_file, remove_file, stat, tmp_of};
+use crate::hostile_files::{open_file, remove_file, stat, tmp_of};
 use crate::{Collector, Observer, Order, Refusal, Target, Tier};
 
 const NAME: &str = "compiled_code";

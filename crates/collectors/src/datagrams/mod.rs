@@ -15,9 +15,9 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{LeftOut, Places, Programs, Recipe, Ring, Spare, Table, Walker};
+use crate::bpf::{LeftOut, MappedArray, Programs, Recipe, Ring, Spare, Table, Walker};
 use crate::clock::monotonic_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::{Collector, Lesser, Observer, Order, Refusal, Target, Tier};
 use parse::{GAP_MOST, Late, PLACE_WORDS, Place, QUEUE_MOST, Read, Reader, WALK};
 use rows::Rows;
@@ -91,7 +91,7 @@ impl Collector for Datagrams {
 fn begun(target: &Target, order: &Order) -> Result<Observed, Refusal> {
     let (programs, walker) = loaded(target)?;
     let unused = programs.map("unused")?;
-    let places: Places<PLACE_WORDS> = Places::new(&programs.map("places")?)?;
+    let places: MappedArray<PLACE_WORDS> = MappedArray::new(&programs.map("places")?)?;
     (0..places.len()).rev().for_each(|place| put_back(&unused, place));
     let mut observer = Observed {
         ring: Ring::new(&programs.map("told")?)?,
@@ -102,7 +102,7 @@ fn begun(target: &Target, order: &Order) -> Result<Observed, Refusal> {
         places,
         unused,
         known: HashMap::new(),
-        pace: Pace::every(WALK_PERIOD),
+        limit: RateLimit::every(WALK_PERIOD),
         is_attached: false,
         walks: 0,
         looks: 0,
@@ -137,7 +137,7 @@ struct Observed {
     programs: Programs,
     /// None where the kernel refused it.
     walker: Option<Walker>,
-    places: Places<PLACE_WORDS>,
+    places: MappedArray<PLACE_WORDS>,
     unused: MapHandle,
     readers: Table,
     ring: Ring,
@@ -145,7 +145,7 @@ struct Observed {
     /// Names of the sockets by id.
     known: HashMap<u64, String>,
     /// Of the walks.
-    pace: Pace,
+    limit: RateLimit,
     is_attached: bool,
     walks: u64,
     looks: u32,
@@ -162,9 +162,9 @@ impl Observer for Observed {
 
     fn look(&mut self, found: &mut Recording) {
         self.looks += 1;
-        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+        if let Some(reading) = self.limit.begin(monotonic_ns()) {
             self.walk();
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
         self.count(self.looks.is_multiple_of(LOOKS_PER_SECOND), found);
         self.take_late_ones(found);
@@ -179,7 +179,7 @@ impl Observer for Observed {
         self.count(true, found);
         self.take_late_ones(found);
         self.rows.close(found);
-        self.pace.tell(found, NAME, "the descriptors of the process");
+        self.limit.tell(found, NAME, "the descriptors of the process");
         self.tell_losses(found);
         Vec::new()
     }

@@ -9,8 +9,8 @@ use fathom_evidence::kinds::{counter, span};
 use super::parse::{Late, Place, Read, Reader, bucket_from_ns};
 use super::{ARRIVALS, DROPS, NAME};
 use crate::Clock;
-use crate::bpf::{LeftOut, Part, Rises, counter_of};
-use crate::numbers::Numbers;
+use crate::bpf::{LeftOut, Part, Increments, counter_of};
+use crate::changed_counters::ChangedCounters;
 
 /// The numbers of a thread.
 const OF_READER: [(&str, Part<Read>); 5] = [
@@ -27,14 +27,14 @@ pub(super) struct Rows {
     sees_arrivals: bool,
     sees_drops: bool,
     /// By socket.
-    queued: Rises<u64, u64>,
+    queued: Increments<u64, u64>,
     came: HashMap<u64, u64>,
-    by_unread: Rises<(u64, usize), u64>,
-    readers: Rises<Reader, Read>,
+    by_unread: Increments<(u64, usize), u64>,
+    readers: Increments<Reader, Read>,
     /// What came to each port, whatever sockets were there.
     at_ports: HashMap<u32, u64>,
-    ports: Rises<u32, u64>,
-    levels: Numbers,
+    ports: Increments<u32, u64>,
+    levels: ChangedCounters,
 }
 
 impl Rows {
@@ -44,13 +44,13 @@ impl Rows {
             clock,
             sees_arrivals: !left_out.has(ARRIVALS),
             sees_drops: !left_out.has(DROPS),
-            queued: Rises::new(start_ns),
+            queued: Increments::new(start_ns),
             came: HashMap::new(),
-            by_unread: Rises::new(start_ns),
-            readers: Rises::new(start_ns),
+            by_unread: Increments::new(start_ns),
+            readers: Increments::new(start_ns),
             at_ports: HashMap::new(),
-            ports: Rises::new(start_ns),
-            levels: Numbers::new(NAME),
+            ports: Increments::new(start_ns),
+            levels: ChangedCounters::new(NAME),
         }
     }
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::procfs::ProcFile;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{Disk, Requests};
@@ -52,10 +52,10 @@ impl Collector for Disks {
     fn start(&self, _target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         Ok(Box::new(Watch {
             clock: order.clock,
-            numbers: Numbers::new(SOURCE),
+            numbers: ChangedCounters::new(SOURCE),
             buffer: Vec::new(),
             file: open()?,
-            pace: Pace::every(PERIOD),
+            limit: RateLimit::every(PERIOD),
             is_whole: HashMap::new(),
         }))
     }
@@ -68,15 +68,15 @@ fn open() -> Result<ProcFile, Refusal> {
 /// Block devices, being watched.
 struct Watch {
     clock: Clock,
-    numbers: Numbers,
+    numbers: ChangedCounters,
     buffer: Vec<u8>,
     file: ProcFile,
-    pace: Pace,
+    limit: RateLimit,
     /// By name: whether it is a device and no partition.
     is_whole: HashMap<String, bool>,
 }
 
-fn take(numbers: &mut Numbers, found: &mut Recording, at_ns: i64, disk: &Disk<'_>) {
+fn take(numbers: &mut ChangedCounters, found: &mut Recording, at_ns: i64, disk: &Disk<'_>) {
     let mut see = |name, instance: &str, value: f64| numbers.see(found, at_ns, name, instance, value);
     see(counter::DISK_IN_FLIGHT_COUNT, disk.name, disk.in_flight as f64);
     see(counter::DISK_BUSY_NS, disk.name, disk.busy_ms as f64 * 1e6);
@@ -110,7 +110,7 @@ impl Observer for Watch {
 
     fn look(&mut self, found: &mut Recording) {
         let at_ns = self.clock.now_ns();
-        let Some(reading) = self.pace.begin(at_ns) else { return };
+        let Some(reading) = self.limit.begin(at_ns) else { return };
         let Ok(text) = self.file.read(&mut self.buffer) else { return };
         for disk in parse::disks(text).filter(Disk::is_used) {
             let whole = match self.is_whole.get(disk.name) {
@@ -121,14 +121,14 @@ impl Observer for Watch {
                 take(&mut self.numbers, found, at_ns, &disk);
             }
         }
-        self.pace.end(reading);
+        self.limit.end(reading);
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.pace.due_now();
+        self.limit.due_now();
         self.look(found);
         self.numbers.close(found);
-        self.pace.tell(found, SOURCE, "/proc/diskstats");
+        self.limit.tell(found, SOURCE, "/proc/diskstats");
         Vec::new()
     }
 }

@@ -15,7 +15,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PacketDrop};
 use fathom_evidence::kinds::{counter, loss, span};
 
-use crate::bpf::{Programs, Recipe, Rises, Table, counter_of, halves, may_load, words};
+use crate::bpf::{Programs, Recipe, Increments, Table, counter_of, halves, may_load, words};
 use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use ports::Ports;
@@ -57,7 +57,7 @@ impl Collector for Drops {
             reasons,
             ports: Ports::of(target),
             clock: order.clock,
-            counted: Rises::new(order.clock.now_ns()),
+            counted: Increments::new(order.clock.now_ns()),
             dropped: HashMap::new(),
             looked_ns: 0,
         };
@@ -136,7 +136,7 @@ struct Observed {
     reasons: Reasons,
     ports: Ports,
     clock: Clock,
-    counted: Rises<At, u64>,
+    counted: Increments<At, u64>,
     /// Counts that bursts were told of.
     dropped: HashMap<At, u64>,
     /// When the last look was, on the monotonic clock.

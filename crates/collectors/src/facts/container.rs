@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::subject;
 
 use super::sheet::Sheet;
-use crate::{Target, containers, foreign};
+use crate::{Target, containers, hostile_files};
 
 /// Where a system says what it is; the second is a link to the first in most. Links are not followed.
 const RELEASE: [&str; 2] = ["/usr/lib/os-release", "/etc/os-release"];
@@ -23,7 +23,7 @@ pub(super) fn note(target: &Target, sheet: &mut Sheet<'_>) {
 }
 
 fn system(target: &Target) -> Option<String> {
-    let read = |path| foreign::small_file(target, path, RELEASE_MAX_BYTES).ok();
+    let read = |path| hostile_files::small_file(target, path, RELEASE_MAX_BYTES).ok();
     let text = RELEASE.into_iter().find_map(read)?;
     name_of(&String::from_utf8_lossy(&text))
 }

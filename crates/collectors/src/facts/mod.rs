@@ -9,7 +9,7 @@ mod devices;
 mod host;
 mod jars;
 mod parse;
-mod places;
+mod file_systems;
 mod process;
 mod sheet;
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use fathom_evidence::Recording;
 
-use crate::foreign::Root;
+use crate::hostile_files::Root;
 use crate::{Collector, Observer, Order, Refusal, Target, Tier, procfs};
 pub use compared::{ComparedFact, compared};
 use sheet::Sheet;
@@ -75,7 +75,7 @@ impl Observer for Once {
             let mut sheet = Sheet(found);
             host::note(&mut sheet);
             devices::note(&mut sheet);
-            places::note(&target, &mut sheet);
+            file_systems::note(&target, &mut sheet);
             process::note(&target, &mut sheet);
             container::note(&target, &mut sheet);
             jars::note(&target, &mut sheet);

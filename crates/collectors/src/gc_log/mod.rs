@@ -14,7 +14,7 @@ use fathom_evidence::kinds::loss;
 
 use crate::facts::gc_log_of;
 use crate::raw::Raw;
-use crate::{Collector, Observer, Order, Refusal, Target, Tier, foreign, procfs, raw};
+use crate::{Collector, Observer, Order, Refusal, Target, Tier, hostile_files, procfs, raw};
 
 pub(crate) static COLLECTOR: GcLog = GcLog;
 
@@ -72,7 +72,7 @@ impl Log {
         })?;
         let number = descriptor(target, &wanted)
             .ok_or_else(|| Refusal::new(format!("the JVM does not have its log {wanted} open for writing"), ""))?;
-        let opened = foreign::written(target, &number).and_then(|(file, is)| Log::of(file, (is.st_dev, is.st_ino)));
+        let opened = hostile_files::written(target, &number).and_then(|(file, is)| Log::of(file, (is.st_dev, is.st_ino)));
         opened.map_err(|error| Refusal::new(format!("{wanted}: {error}"), "run as the JVM's user, or as root"))
     }
 
@@ -136,7 +136,7 @@ fn descriptor(target: &Target, wanted: &str) -> Option<String> {
         false => path == wanted,
     };
     let mut all = procfs::names(target.proc("fd")).take(DESCRIPTORS_MAX);
-    let root = foreign::Root::of(target);
+    let root = hostile_files::Root::of(target);
     all.find(|number| {
         procfs::link(target.proc("fd").join(number)).is_ok_and(|link| is_wanted(root.inside(&link)))
             && procfs::is_open_for_writing(target.proc("fdinfo").join(number))
@@ -200,7 +200,7 @@ mod tests {
     use rustix::fs::{Mode, OFlags};
 
     use super::*;
-    use crate::foreign::tests::Nobody;
+    use crate::hostile_files::tests::Nobody;
 
     #[test]
     fn a_file_that_the_process_cannot_read_is_not_copied_for_it() {

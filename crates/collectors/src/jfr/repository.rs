@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 
 use crate::Target;
 use crate::followed::Followed;
-use crate::foreign::{names, open_file, open_folder, tmp_of};
+use crate::hostile_files::{names, open_file, open_folder, tmp_of};
 use crate::raw::Raw;
 
 /// Files that are held: enough for the recording's size limit at the recorder's usual 12 MB each.

@@ -12,7 +12,7 @@ use crate::hsperfdata::collectors;
 use crate::jvm_counters::Counters;
 use crate::mapped::Mapped;
 use crate::symbols::{Bytes, this_machine};
-use crate::{Refusal, Target, foreign, procfs};
+use crate::{Refusal, Target, hostile_files, procfs};
 
 /// The most of a cause that is read.
 const CAUSE_BYTES: u64 = 64;
@@ -39,7 +39,7 @@ impl Libjvm {
         let mapping = maps.iter().find(|mapping| mapping.has_file() && mapping.file_name() == "libjvm.so");
         let mapping = mapping
             .ok_or_else(|| Refusal::new(format!("process {} is no JVM: it has no libjvm.so mapped", target.pid), ""))?;
-        let file = foreign::open_mapped(target, mapping).ok_or_else(|| unreadable(mapping, "it cannot be opened"))?;
+        let file = hostile_files::open_mapped(target, mapping).ok_or_else(|| unreadable(mapping, "it cannot be opened"))?;
         let bytes = Bytes(file);
         let (places, by_functions) = places(&bytes).map_err(|error| unreadable(mapping, &error.to_string()))?;
         if places.is_empty() {

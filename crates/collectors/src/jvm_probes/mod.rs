@@ -27,7 +27,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, subject};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Programs, Recipe, Ring, Rises, UserPlaces, counter_of, may_load, words};
+use crate::bpf::{Programs, Recipe, Ring, Increments, UserPlaces, counter_of, may_load, words};
 use crate::mapped::Mapped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use collections::Collections;
@@ -85,7 +85,7 @@ impl Collector for JvmProbes {
             programs,
             clock: order.clock,
             has_counters: Mapped::of(target).is_ok_and(|mapped| mapped.counters.is_some()),
-            sums: Rises::new(now_ns),
+            sums: Increments::new(now_ns),
             rates: Rates::new(now_ns),
             stops: Stops::default(),
             collections: Collections::of(libjvm.collectors.clone()),
@@ -153,7 +153,7 @@ struct Observed {
     clock: Clock,
     /// The JVM counts its classes itself.
     has_counters: bool,
-    sums: Rises<Probe, u64>,
+    sums: Increments<Probe, u64>,
     rates: Rates,
     stops: Stops,
     collections: Collections,

@@ -13,8 +13,8 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::procfs::ProcFile;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{MODES, Stat};
@@ -49,15 +49,15 @@ impl Collector for Machine {
     fn start(&self, _target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         Ok(Box::new(Watch {
             clock: order.clock,
-            numbers: Numbers::new(SOURCE),
+            numbers: ChangedCounters::new(SOURCE),
             buffer: Vec::new(),
             tick_ns: 1e9 / rustix::param::clock_ticks_per_second().max(1) as f64,
             stat: open_stat()?,
-            stat_pace: Pace::every(PERIOD),
-            cpus_pace: Pace::every(Duration::from_secs(1)),
+            stat_pace: RateLimit::every(PERIOD),
+            cpus_pace: RateLimit::every(Duration::from_secs(1)),
             load: ProcFile::open("/proc/loadavg").ok(),
             interrupts: ProcFile::open("/proc/interrupts").ok(),
-            interrupts_pace: Pace::every(Duration::from_secs(1)),
+            interrupts_pace: RateLimit::every(Duration::from_secs(1)),
         }))
     }
 }
@@ -69,16 +69,16 @@ fn open_stat() -> Result<ProcFile, Refusal> {
 /// The CPUs, being watched.
 struct Watch {
     clock: Clock,
-    numbers: Numbers,
+    numbers: ChangedCounters,
     buffer: Vec<u8>,
     tick_ns: f64,
     stat: ProcFile,
-    stat_pace: Pace,
+    stat_pace: RateLimit,
     /// When single CPUs are due.
-    cpus_pace: Pace,
+    cpus_pace: RateLimit,
     load: Option<ProcFile>,
     interrupts: Option<ProcFile>,
-    interrupts_pace: Pace,
+    interrupts_pace: RateLimit,
 }
 
 impl Watch {
@@ -147,8 +147,8 @@ impl Observer for Watch {
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        for pace in [&mut self.stat_pace, &mut self.cpus_pace, &mut self.interrupts_pace] {
-            pace.due_now();
+        for limit in [&mut self.stat_pace, &mut self.cpus_pace, &mut self.interrupts_pace] {
+            limit.due_now();
         }
         self.look(found);
         self.numbers.close(found);

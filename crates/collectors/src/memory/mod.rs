@@ -14,8 +14,8 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 use rustix::system::uname;
 
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::pressure;
 use crate::procfs::ProcFile;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -61,18 +61,18 @@ impl Collector for Memory {
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         let pressure =
             |resource: &'static str| Some((resource, ProcFile::open(format!("/proc/pressure/{resource}")).ok()?));
-        let second = || Pace::every(Duration::from_secs(1));
+        let second = || RateLimit::every(Duration::from_secs(1));
         Ok(Box::new(Watch {
             clock: order.clock,
-            numbers: Numbers::new(SOURCE),
+            numbers: ChangedCounters::new(SOURCE),
             buffer: Vec::new(),
             page_bytes: rustix::param::page_size() as u64,
             vmstat: open("/proc/vmstat".into())?,
-            vmstat_pace: Pace::every(PERIOD),
+            vmstat_limit: RateLimit::every(PERIOD),
             pressure: ["cpu", "memory", "io"].into_iter().filter_map(pressure).collect(),
-            meminfo: Slow { file: ProcFile::open("/proc/meminfo").ok(), pace: second() },
-            status: Slow { file: ProcFile::open(target.proc("status")).ok(), pace: second() },
-            rollup: Slow { file: ProcFile::open(target.proc("smaps_rollup")).ok(), pace: Pace::every(ROLLUP_PERIOD) },
+            meminfo: Slow { file: ProcFile::open("/proc/meminfo").ok(), limit: second() },
+            status: Slow { file: ProcFile::open(target.proc("status")).ok(), limit: second() },
+            rollup: Slow { file: ProcFile::open(target.proc("smaps_rollup")).ok(), limit: RateLimit::every(ROLLUP_PERIOD) },
             rollup_yields: kernel_is_since(ROLLUP_YIELDS_SINCE),
         }))
     }
@@ -90,20 +90,20 @@ fn kernel_is_since(version: (u32, u32)) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= version
 }
 
-/// A file that is read at a pace, or more rarely when that is dear.
+/// A file that is read at intervals, or more rarely when that is dear.
 #[derive(Debug)]
 struct Slow {
     file: Option<ProcFile>,
-    pace: Pace,
+    limit: RateLimit,
 }
 
 impl Slow {
     /// The text, if it is time for it.
     fn read<'a>(&mut self, now_ns: i64, buffer: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         let file = self.file.as_ref()?;
-        let reading = self.pace.begin(now_ns)?;
+        let reading = self.limit.begin(now_ns)?;
         let text = file.read(buffer).ok();
-        self.pace.end(reading);
+        self.limit.end(reading);
         text
     }
 }
@@ -111,11 +111,11 @@ impl Slow {
 /// Memory, being watched.
 struct Watch {
     clock: Clock,
-    numbers: Numbers,
+    numbers: ChangedCounters,
     buffer: Vec<u8>,
     page_bytes: u64,
     vmstat: ProcFile,
-    vmstat_pace: Pace,
+    vmstat_limit: RateLimit,
     pressure: Vec<(&'static str, ProcFile)>,
     meminfo: Slow,
     status: Slow,
@@ -126,7 +126,7 @@ struct Watch {
 impl Watch {
     fn look_at_vmstat(&mut self, found: &mut Recording) {
         let at_ns = self.clock.now_ns();
-        let Some(reading) = self.vmstat_pace.begin(at_ns) else { return };
+        let Some(reading) = self.vmstat_limit.begin(at_ns) else { return };
         let Ok(text) = self.vmstat.read(&mut self.buffer) else { return };
         for field in parse::vmstat(text) {
             let (name, instance, value) = match field {
@@ -135,7 +135,7 @@ impl Watch {
             };
             self.numbers.see(found, at_ns, name, instance, value as f64);
         }
-        self.vmstat_pace.end(reading);
+        self.vmstat_limit.end(reading);
     }
 
     fn look_at_pressure(&mut self, found: &mut Recording) {
@@ -183,14 +183,14 @@ impl Observer for Watch {
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        for pace in [&mut self.vmstat_pace, &mut self.meminfo.pace, &mut self.status.pace] {
-            pace.due_now();
+        for limit in [&mut self.vmstat_limit, &mut self.meminfo.limit, &mut self.status.limit] {
+            limit.due_now();
         }
         self.look(found);
         self.numbers.close(found);
-        self.vmstat_pace.tell(found, SOURCE, "/proc/vmstat");
-        self.meminfo.pace.tell(found, SOURCE, "/proc/meminfo");
-        self.rollup.pace.tell(found, SOURCE, "smaps_rollup");
+        self.vmstat_limit.tell(found, SOURCE, "/proc/vmstat");
+        self.meminfo.limit.tell(found, SOURCE, "/proc/meminfo");
+        self.rollup.limit.tell(found, SOURCE, "smaps_rollup");
         if self.pressure.is_empty() {
             found.add_loss(
                 SOURCE,

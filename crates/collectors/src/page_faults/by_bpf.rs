@@ -10,9 +10,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::parse::{SlowFault, THREAD_WORDS, ThreadFaults};
 use super::rows::Rows;
 use super::{COUNT_PERIOD, NAME};
-use crate::bpf::{Placed, Programs, Recipe, Ring, words};
+use crate::bpf::{SlotTable, Programs, Recipe, Ring, words};
 use crate::clock::monotonic_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::perf::{FaultEvent, Occasion};
 use crate::{Observer, Order, Refusal, Target};
 
@@ -45,23 +45,23 @@ pub(super) fn start(target: &Target, order: &Order) -> Result<Box<dyn Observer>,
     let programs = attached(target, order.page_fault_ns)?;
     Ok(Box::new(ByBpf {
         ring: Ring::new(&programs.map("slow")?)?,
-        threads: Placed::new(&programs, "threads")?,
+        threads: SlotTable::new(&programs, "threads")?,
         histogram: programs.map("histogram")?,
         programs,
         rows: Rows::new(target, order),
         target: target.clone(),
-        pace: Pace::every(COUNT_PERIOD),
+        limit: RateLimit::every(COUNT_PERIOD),
     }))
 }
 
 struct ByBpf {
     programs: Programs,
     ring: Ring,
-    threads: Placed<THREAD_WORDS>,
+    threads: SlotTable<THREAD_WORDS>,
     histogram: MapHandle,
     rows: Rows,
     target: Target,
-    pace: Pace,
+    limit: RateLimit,
 }
 
 impl Observer for ByBpf {
@@ -71,9 +71,9 @@ impl Observer for ByBpf {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_slow_ones(found);
-        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+        if let Some(reading) = self.limit.begin(monotonic_ns()) {
             self.count(found);
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
     }
 
@@ -81,7 +81,7 @@ impl Observer for ByBpf {
         self.take_slow_ones(found);
         self.count(found);
         self.tell_losses(found);
-        self.pace.tell(found, NAME, "the counts of all threads");
+        self.limit.tell(found, NAME, "the counts of all threads");
         self.rows.symbols.tell_losses(found, NAME);
         Vec::new()
     }

@@ -19,7 +19,7 @@ use fathom_evidence::kinds::loss;
 use super::rows::Rows;
 use super::{BUCKETS, COUNT_PERIOD, NAME};
 use crate::clock::monotonic_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::perf::PerfClock;
 use crate::procfs;
 use crate::symbols::UserStack;
@@ -60,8 +60,8 @@ pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result
         histogram: [0; BUCKETS as usize],
         rows: Rows::new(target, order),
         target: target.clone(),
-        pace: Pace::every(COUNT_PERIOD),
-        pace_of_threads: Pace::every(THREADS_PERIOD),
+        limit: RateLimit::every(COUNT_PERIOD),
+        pace_of_threads: RateLimit::every(THREADS_PERIOD),
         switches: Switches::default(),
         looks: 0,
         why: refusal.why.clone(),
@@ -77,8 +77,8 @@ struct ByPerf {
     histogram: [u64; BUCKETS as usize],
     rows: Rows,
     target: Target,
-    pace: Pace,
-    pace_of_threads: Pace,
+    limit: RateLimit,
+    pace_of_threads: RateLimit,
     switches: Switches,
     looks: u32,
     /// Why there are no programs in the kernel.
@@ -101,11 +101,11 @@ impl Observer for ByPerf {
             self.follow_threads(found);
             self.pace_of_threads.end(reading);
         }
-        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+        if let Some(reading) = self.limit.begin(monotonic_ns()) {
             self.count(found);
             self.leave_the_busiest(found);
             self.threads.read_clock();
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
     }
 
@@ -113,7 +113,7 @@ impl Observer for ByPerf {
         self.take(false, found);
         self.count(found);
         self.tell_losses(found);
-        self.pace.tell(found, NAME, "the counts of all threads");
+        self.limit.tell(found, NAME, "the counts of all threads");
         self.pace_of_threads.tell(found, NAME, "the list of threads");
         self.rows.symbols.tell_losses(found, NAME);
         Vec::new()

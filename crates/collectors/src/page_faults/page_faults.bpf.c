@@ -14,7 +14,7 @@
  * may be written again, and a thread that does so takes a fault there or none. Who comes back to a fault is
  * therefore at the same instruction, and has waited anew where it was interrupted anew.
  */
-#include "../bpf/placed.bpf.h"
+#include "../bpf/slot_table.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
 #define KERNEL_FRAMES 48

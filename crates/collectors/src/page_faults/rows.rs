@@ -7,7 +7,7 @@ use fathom_evidence::tables::Span;
 
 use super::parse::ThreadFaults;
 use super::{BUCKETS, NAME};
-use crate::bpf::{Part, Rise, Rises, counter_of};
+use crate::bpf::{Part, Increment, Increments, counter_of};
 use crate::symbols::{BoundCall, Symbols, UserStack};
 use crate::{Clock, Order, Target};
 
@@ -32,9 +32,9 @@ pub(super) struct Rows {
     pub(super) symbols: Symbols,
     clock: Clock,
     /// By thread.
-    counted: Rises<u32, ThreadFaults>,
+    counted: Increments<u32, ThreadFaults>,
     /// By power of two.
-    buckets: Rises<u32, u64>,
+    buckets: Increments<u32, u64>,
 }
 
 impl Rows {
@@ -42,8 +42,8 @@ impl Rows {
         Rows {
             symbols: Symbols::of(target, &order.images),
             clock: order.clock,
-            counted: Rises::new(order.clock.now_ns()),
-            buckets: Rises::new(order.clock.now_ns()),
+            counted: Increments::new(order.clock.now_ns()),
+            buckets: Increments::new(order.clock.now_ns()),
         }
     }
 
@@ -105,18 +105,18 @@ impl Rows {
 
     /// Writes what grew of a thread's counts.
     pub(super) fn count(&mut self, found: &mut Recording, tid: u32, faults: ThreadFaults) {
-        if let Some(rise) = self.counted.see(tid, faults) {
-            add_thread(tid, &rise, found);
+        if let Some(grown) = self.counted.see(tid, faults) {
+            add_thread(tid, &grown, found);
         }
     }
 
     /// Writes how many faults have been so long, by powers of two, where that grew.
     pub(super) fn count_by_latency(&mut self, found: &mut Recording, faults_in: impl Fn(u32) -> u64) {
         for bucket in 0..BUCKETS {
-            if let Some(rise) = self.buckets.see(bucket, faults_in(bucket)) {
+            if let Some(grown) = self.buckets.see(bucket, faults_in(bucket)) {
                 let at_least_ns = (1_u64 << bucket).to_string();
                 let row = counter_of(found, counter::PAGE_FAULTS_BY_LATENCY_COUNT, &at_least_ns, 0, NAME);
-                rise.write(found, &row, |faults| *faults);
+                grown.write(found, &row, |faults| *faults);
             }
         }
     }
@@ -127,7 +127,7 @@ impl Rows {
     }
 }
 
-fn add_thread(tid: u32, rise: &Rise<ThreadFaults>, found: &mut Recording) {
+fn add_thread(tid: u32, grown: &Increment<ThreadFaults>, found: &mut Recording) {
     let numbers: [(&str, &str, Part<ThreadFaults>); 6] = [
         (counter::PAGE_FAULTS_COUNT, "minor", |faults| faults.minor),
         (counter::PAGE_FAULTS_COUNT, "major", |faults| faults.major),
@@ -138,6 +138,6 @@ fn add_thread(tid: u32, rise: &Rise<ThreadFaults>, found: &mut Recording) {
     ];
     for (name, instance, number) in numbers {
         let row = counter_of(found, name, instance, tid, NAME);
-        rise.write(found, &row, number);
+        grown.write(found, &row, number);
     }
 }

@@ -17,8 +17,8 @@ use fathom_evidence::{Recording, StackId};
 
 use super::parse::{Endpoint, bucket_from_ns, bucket_of_ns};
 use super::{NAME, listening, tick_ns};
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::sock_diag::{Connection, SockDiag};
 use crate::{Clock, Observer, Order, Refusal, Target, Tier};
 use cycles::{Cycle, Told};
@@ -74,9 +74,9 @@ struct BySamples {
     by_latency: BTreeMap<(u16, usize), u64>,
     /// How often data came, and was sent, by port.
     data: BTreeMap<u16, [u64; 2]>,
-    numbers: Numbers,
-    pace: Pace,
-    pace_of_ports: Pace,
+    numbers: ChangedCounters,
+    limit: RateLimit,
+    pace_of_ports: RateLimit,
     shortest_ns: i64,
     /// Why there are no programs in the kernel.
     why: String,
@@ -99,9 +99,9 @@ impl Observer for BySamples {
             self.ports = listening::ports(&self.target);
             self.pace_of_ports.end(reading);
         }
-        if let Some(reading) = self.pace.begin(now_ns) {
+        if let Some(reading) = self.limit.begin(now_ns) {
             self.look_at_connections(now_ns, found);
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
     }
 
@@ -126,9 +126,9 @@ impl BySamples {
             looked_ns: None,
             by_latency: BTreeMap::new(),
             data: BTreeMap::new(),
-            numbers: Numbers::new(NAME),
-            pace: Pace::every(PERIOD).worth(WORTH),
-            pace_of_ports: Pace::every(PORTS_PERIOD),
+            numbers: ChangedCounters::new(NAME),
+            limit: RateLimit::every(PERIOD).worth(WORTH),
+            pace_of_ports: RateLimit::every(PORTS_PERIOD),
             shortest_ns: i64::from(tick_ns()) * TICKS,
             why: refusal.why.clone(),
             failed: None,
@@ -243,7 +243,7 @@ impl BySamples {
             self.why
         );
         found.add_loss(NAME, loss::REFUSED, 0, &says);
-        self.pace.tell(found, NAME, "all connections");
+        self.limit.tell(found, NAME, "all connections");
         if let Some(error) = &self.failed {
             found.add_loss(NAME, loss::MISSING, 0, &format!("the kernel told no more of connections: {error}"));
         }

@@ -23,10 +23,10 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, recorded, subject};
 
-use crate::bpf::{Part, Rise, Rises, counter_of};
+use crate::bpf::{Part, Increment, Increments, counter_of};
 use crate::clock::monotonic_ns;
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::{Clock, Collector, Lesser, Observer, Order, Refusal, Target, Tier};
 use older::Older;
 use parse::{Endpoint, SUMS_WORDS, Sums, Unpaired};
@@ -98,11 +98,11 @@ fn observer(share: Share, target: &Target, order: &Order) -> Observed {
         older: Older::of(target, &order.clock),
         endpoints: HashMap::new(),
         clock: order.clock,
-        counted: Rises::new(order.clock.now_ns()),
-        by_latency: Rises::new(order.clock.now_ns()),
-        unpaired: Rises::new(order.clock.now_ns()),
-        under_way: share_sees_under_way.then(|| Numbers::new(NAME)),
-        pace: Pace::every(PERIOD),
+        counted: Increments::new(order.clock.now_ns()),
+        by_latency: Increments::new(order.clock.now_ns()),
+        unpaired: Increments::new(order.clock.now_ns()),
+        under_way: share_sees_under_way.then(|| ChangedCounters::new(NAME)),
+        limit: RateLimit::every(PERIOD),
         looks: 0,
         rows_per_look: f64::from(order.requests_per_second.max(1)) / f64::from(LOOKS_PER_SECOND),
     }
@@ -128,13 +128,13 @@ struct Observed {
     /// By number.
     endpoints: HashMap<usize, Known>,
     clock: Clock,
-    counted: Rises<usize, Sums>,
+    counted: Increments<usize, Sums>,
     /// By endpoint and bucket.
-    by_latency: Rises<(usize, usize), u64>,
-    unpaired: Rises<usize, Unpaired>,
+    by_latency: Increments<(usize, usize), u64>,
+    unpaired: Increments<usize, Unpaired>,
     /// None where the kernel refused the program that sees it.
-    under_way: Option<Numbers>,
-    pace: Pace,
+    under_way: Option<ChangedCounters>,
+    limit: RateLimit,
     looks: u32,
     /// Requests and calls that are to become rows.
     rows_per_look: f64,
@@ -154,11 +154,11 @@ impl Observer for Observed {
             found.add_fact(subject::RECORDING, recorded::REQUESTS_FOLLOWED, "at each socket", NAME);
         }
         self.looks += 1;
-        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+        if let Some(reading) = self.limit.begin(monotonic_ns()) {
             self.share.look();
             self.count(found);
             self.sample();
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
         self.take_rows(found);
     }
@@ -174,7 +174,7 @@ impl Observer for Observed {
         if let Some(numbers) = &mut self.under_way {
             numbers.close(found);
         }
-        self.pace.tell(found, NAME, "all connections");
+        self.limit.tell(found, NAME, "all connections");
         self.tell_losses(found);
         Vec::new()
     }
@@ -213,16 +213,16 @@ impl Observed {
         let row = parse::row(row);
         self.known(index).latencies.see(row.by_latency);
         let Some(known) = self.endpoints.get(&index) else { return };
-        if let Some(rise) = self.counted.see(index, row.sums) {
-            write(&rise, words(known.is_peer), &known.name, found);
+        if let Some(grown) = self.counted.see(index, row.sums) {
+            write(&grown, words(known.is_peer), &known.name, found);
         }
         let name = if known.is_peer { counter::CALLS_UNDER_WAY_COUNT } else { counter::REQUESTS_UNDER_WAY_COUNT };
         if let Some(numbers) = &mut self.under_way {
             numbers.see(found, self.clock.now_ns(), name, &known.name, row.under_way as f64);
         }
         if is_second {
-            if let Some(rise) = self.unpaired.see(index, row.unpaired) {
-                write(&rise, UNPAIRED, &known.name, found);
+            if let Some(grown) = self.unpaired.see(index, row.unpaired) {
+                write(&grown, UNPAIRED, &known.name, found);
             }
             add_latencies(&mut self.by_latency, (index, known), row.by_latency, found);
         }
@@ -284,10 +284,10 @@ const UNPAIRED: [(&str, Part<Unpaired>); 4] = [
 ];
 
 /// Writes those numbers of an endpoint that grew.
-fn write<V: Copy, const N: usize>(rise: &Rise<V>, words: [(&str, Part<V>); N], endpoint: &str, found: &mut Recording) {
+fn write<V: Copy, const N: usize>(grown: &Increment<V>, words: [(&str, Part<V>); N], endpoint: &str, found: &mut Recording) {
     for (name, number) in words {
         let row = counter_of(found, name, endpoint, 0, NAME);
-        rise.write(found, &row, number);
+        grown.write(found, &row, number);
     }
 }
 
@@ -310,17 +310,17 @@ fn words(is_peer: bool) -> [(&'static str, Part<Sums>); 7] {
 
 /// Writes how many took so long, where that grew.
 fn add_latencies(
-    by_latency: &mut Rises<(usize, usize), u64>,
+    by_latency: &mut Increments<(usize, usize), u64>,
     (index, known): (usize, &Known),
     counted: &[u64],
     found: &mut Recording,
 ) {
     let name = if known.is_peer { counter::CALLS_BY_LATENCY_COUNT } else { counter::REQUESTS_BY_LATENCY_COUNT };
     for (bucket, count) in counted.iter().enumerate() {
-        if let Some(rise) = by_latency.see((index, bucket), *count) {
+        if let Some(grown) = by_latency.see((index, bucket), *count) {
             let instance = format!("{} {}", known.name, parse::bucket_from_ns(bucket));
             let row = counter_of(found, name, &instance, 0, NAME);
-            rise.write(found, &row, |count| *count);
+            grown.write(found, &row, |count| *count);
         }
     }
 }

@@ -14,7 +14,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::listening;
 use super::parse::{Endpoint, Exchange, SUMS_WORDS, UNDER_WAY, is_peer};
 use super::{NEEDED, OBJECT, PERIOD, tick_ns};
-use crate::bpf::{Calls, LeftOut, Places, Programs, Recipe, Ring, Spare, Walker, may_load};
+use crate::bpf::{Calls, LeftOut, MappedArray, Programs, Recipe, Ring, Spare, Walker, may_load};
 use crate::clock::monotonic_ns;
 use crate::{Refusal, Target, procfs};
 
@@ -70,8 +70,8 @@ const CALLS_OF_LOOPS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
 
 /// The programs at work.
 pub(super) struct Shared {
-    sums: Places<SUMS_WORDS>,
-    targets: Places<TARGET_WORDS>,
+    sums: MappedArray<SUMS_WORDS>,
+    targets: MappedArray<TARGET_WORDS>,
     inner: Mutex<Inner>,
 }
 
@@ -115,7 +115,7 @@ impl Shared {
         config.extend(Calls::new().table(kind_of_call));
         let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
         let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without, spare: SPARE })?;
-        let (sums, targets) = (Places::new(&programs.map("sums_of")?)?, Places::new(&programs.map("targets")?)?);
+        let (sums, targets) = (MappedArray::new(&programs.map("sums_of")?)?, MappedArray::new(&programs.map("targets")?)?);
         let [processes, listened, listeners, endpoints, named, unused] =
             ["processes", "listened", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
         let unused = unused?;

@@ -23,9 +23,9 @@ use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, Placed, Programs, Recipe, Ring, Rise, Rises, Spare, Walker, counter_of};
+use crate::bpf::{Calls, SlotTable, Programs, Recipe, Ring, Increment, Increments, Spare, Walker, counter_of};
 use crate::clock::monotonic_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Lesser, Observer, Order, Profiler, Refusal, Target, Tier};
 use kinds::{KINDS, Limit};
@@ -79,7 +79,7 @@ impl Collector for Scheduler {
             all_threads: programs.thread_walker(WALK)?,
             began_ns: monotonic_ns(),
             ring: Ring::new(&programs.map("long_waits")?)?,
-            threads: Placed::new(&programs, "threads")?,
+            threads: SlotTable::new(&programs, "threads")?,
             limits_map: programs.map(".data.limits")?,
             programs,
             calls,
@@ -88,8 +88,8 @@ impl Collector for Scheduler {
             clock: order.clock,
             target: target.clone(),
             profiler: order.profiler.clone(),
-            counted: Rises::new(order.clock.now_ns()),
-            pace: Pace::every(PERIOD),
+            counted: Increments::new(order.clock.now_ns()),
+            limit: RateLimit::every(PERIOD),
             looks: 0,
         };
         Ok(Box::new(observer))
@@ -132,7 +132,7 @@ struct Observed {
     began_ns: i64,
     programs: Programs,
     ring: Ring,
-    threads: Placed<THREAD_WORDS>,
+    threads: SlotTable<THREAD_WORDS>,
     limits_map: MapHandle,
     calls: Calls,
     limits: [Limit; LIMITS],
@@ -142,8 +142,8 @@ struct Observed {
     /// Whether somebody else looks at waiting threads.
     profiler: Profiler,
     /// By thread.
-    counted: Rises<u32, Sums>,
-    pace: Pace,
+    counted: Increments<u32, Sums>,
+    limit: RateLimit,
     looks: u32,
 }
 
@@ -158,9 +158,9 @@ impl Observer for Observed {
 
     fn look(&mut self, found: &mut Recording) {
         self.take_long_ones(found);
-        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+        if let Some(reading) = self.limit.begin(monotonic_ns()) {
             self.count(found, None);
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
@@ -176,7 +176,7 @@ impl Observer for Observed {
         self.take_long_ones(found);
         self.count(found, Some(monotonic_ns() as u64));
         self.tell_losses(found);
-        self.pace.tell(found, NAME, "the sums of all threads");
+        self.limit.tell(found, NAME, "the sums of all threads");
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }
@@ -272,8 +272,8 @@ impl Observed {
             let tid = row[0] as u32;
             let waits = Waits::parse(row);
             let waits = until_ns.map_or(waits, |until_ns| waits.until(until_ns));
-            if let Some(rise) = self.counted.see(tid, waits.sums) {
-                add_waits(tid, &rise, found);
+            if let Some(grown) = self.counted.see(tid, waits.sums) {
+                add_waits(tid, &grown, found);
             }
             if waits.has_ended {
                 self.threads.remove(row[0]);
@@ -320,16 +320,16 @@ fn state(bits: u32) -> &'static str {
     LETTERS.iter().find(|(bit, _)| bits & bit != 0).map_or("other", |(_, letter)| letter)
 }
 
-fn add_waits(tid: u32, rise: &Rise<Sums>, found: &mut Recording) {
+fn add_waits(tid: u32, grown: &Increment<Sums>, found: &mut Recording) {
     for index in 0..=RUN_QUEUE {
         let (time, count, instance) = match KINDS.get(index) {
             Some(kind) => (counter::BLOCKED_NS, counter::BLOCKED_COUNT, *kind),
             None => (counter::RUN_QUEUE_WAITS_NS, counter::RUN_QUEUE_WAITS_COUNT, ""),
         };
         let row = counter_of(found, time, instance, tid, NAME);
-        rise.write(found, &row, |sums| sums[index].time_ns);
+        grown.write(found, &row, |sums| sums[index].time_ns);
         let row = counter_of(found, count, instance, tid, NAME);
-        rise.write(found, &row, |sums| sums[index].count);
+        grown.write(found, &row, |sums| sums[index].count);
     }
 }
 

@@ -4,7 +4,7 @@
  * stack of the wait, which is taken when the thread comes back (its stack has not moved), so that
  * short waits cost no stack.
  */
-#include "../bpf/placed.bpf.h"
+#include "../bpf/slot_table.bpf.h"
 
 #define FRAMES 32
 

@@ -7,9 +7,9 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 
 use super::SOURCE;
-use super::own::Own;
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use super::owned::OwnedSockets;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::sock_diag::{LISTENING, SockDiag, Socket};
 use crate::{Clock, Target};
 
@@ -19,12 +19,12 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// Who asks for them.
 pub(super) struct Listeners {
     kernel: io::Result<SockDiag>,
-    pub(super) pace: Pace,
+    pub(super) limit: RateLimit,
 }
 
 impl Listeners {
     pub(super) fn of(target: &Target) -> Listeners {
-        Listeners { kernel: SockDiag::of(target), pace: Pace::every(PERIOD) }
+        Listeners { kernel: SockDiag::of(target), limit: RateLimit::every(PERIOD) }
     }
 
     /// Whether the kernel tells of them.
@@ -33,16 +33,16 @@ impl Listeners {
     }
 
     /// Writes the numbers of the target's own that changed.
-    pub(super) fn look(&mut self, own: &Own, clock: Clock, numbers: &mut Numbers, found: &mut Recording) {
+    pub(super) fn look(&mut self, own: &OwnedSockets, clock: Clock, numbers: &mut ChangedCounters, found: &mut Recording) {
         let at_ns = clock.now_ns();
-        let (Ok(kernel), Some(reading)) = (&mut self.kernel, self.pace.begin(at_ns)) else { return };
+        let (Ok(kernel), Some(reading)) = (&mut self.kernel, self.limit.begin(at_ns)) else { return };
         let is_own = |socket: &Socket| own.has(u64::from(socket.inode), u64::from(socket.uid));
         let asked = kernel.each(LISTENING, |socket| {
             if is_own(&socket) {
                 see(&socket, at_ns, numbers, found);
             }
         });
-        self.pace.end(reading);
+        self.limit.end(reading);
         if let Err(error) = asked {
             self.kernel = Err(error);
         }
@@ -50,7 +50,7 @@ impl Listeners {
 
     /// Says what was not seen.
     pub(super) fn tell(&self, found: &mut Recording) {
-        self.pace.tell(found, SOURCE, "the sockets that wait for connections");
+        self.limit.tell(found, SOURCE, "the sockets that wait for connections");
         if let Err(error) = &self.kernel {
             let says = format!(
                 "how many connections were turned away because they were not accepted is not known ({error}); in \
@@ -61,7 +61,7 @@ impl Listeners {
     }
 }
 
-fn see(socket: &Socket, at_ns: i64, numbers: &mut Numbers, found: &mut Recording) {
+fn see(socket: &Socket, at_ns: i64, numbers: &mut ChangedCounters, found: &mut Recording) {
     let name = format!("tcp {} #{}", socket.port, socket.inode);
     let mut see = |counter: &'static str, value: u32| numbers.see(found, at_ns, counter, &name, f64::from(value));
     see(counter::SOCKET_ACCEPT_QUEUE_COUNT, socket.receive_queue);

@@ -7,7 +7,7 @@
 //! kernel at each reading, so that large ones are read more rarely.
 
 mod listeners;
-mod own;
+mod owned;
 mod parse;
 mod sparing;
 
@@ -19,12 +19,12 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 
 use crate::clock::thread_cpu_ns;
-use crate::numbers::Numbers;
-use crate::pace::Pace;
+use crate::changed_counters::ChangedCounters;
+use crate::rate_limit::RateLimit;
 use crate::procfs::{MAX_BYTES, ProcFile};
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use listeners::Listeners;
-use own::Own;
+use owned::OwnedSockets;
 use parse::Socket;
 use sparing::Sparing;
 
@@ -68,7 +68,7 @@ impl Collector for Sockets {
         let snmp = open(target, "net/snmp")?;
         let optional = |name: &str| open(target, name).ok();
         let table = |protocol, name: &str, period| {
-            Some(Table { protocol, file: optional(name)?, pace: Pace::every(period), was_cut: false })
+            Some(Table { protocol, file: optional(name)?, limit: RateLimit::every(period), was_cut: false })
         };
         let (fast, slow) = (PERIOD, TCP_PERIOD);
         let tables = [
@@ -79,14 +79,14 @@ impl Collector for Sockets {
         ];
         let watch = Watch {
             clock: order.clock,
-            numbers: Numbers::new(SOURCE),
+            numbers: ChangedCounters::new(SOURCE),
             buffer: Vec::new(),
-            own: Own::of(target),
+            own: OwnedSockets::of(target),
             listeners: Listeners::of(target),
             snmp,
             netstat: optional("net/netstat"),
             snmp6: optional("net/snmp6"),
-            slow_pace: Pace::every(Duration::from_secs(1)),
+            slow_limit: RateLimit::every(Duration::from_secs(1)),
             tables: tables.into_iter().flatten().collect(),
             known: HashSet::new(),
             tells_new: order.is_sparing,
@@ -116,22 +116,22 @@ enum Protocol {
 struct Table {
     protocol: Protocol,
     file: ProcFile,
-    pace: Pace,
+    limit: RateLimit,
     was_cut: bool,
 }
 
 /// Sockets, being watched.
 struct Watch {
     clock: Clock,
-    numbers: Numbers,
+    numbers: ChangedCounters,
     buffer: Vec<u8>,
-    own: Own,
+    own: OwnedSockets,
     listeners: Listeners,
     snmp: ProcFile,
     netstat: Option<ProcFile>,
     snmp6: Option<ProcFile>,
     /// When the latter two are due.
-    slow_pace: Pace,
+    slow_limit: RateLimit,
     tables: Vec<Table>,
     /// UDP sockets that were there at the last reading.
     known: HashSet<u64>,
@@ -144,18 +144,18 @@ struct Watch {
 impl Watch {
     /// Looks at the sockets, whether it is time or not.
     fn look_at_all_now(&mut self, found: &mut Recording) {
-        self.own.pace.due_now();
-        self.listeners.pace.due_now();
-        self.tables.iter_mut().for_each(|table| table.pace.due_now());
+        self.own.limit.due_now();
+        self.listeners.limit.due_now();
+        self.tables.iter_mut().for_each(|table| table.limit.due_now());
         self.own.renew(self.clock.now_ns());
         self.listeners.look(&self.own, self.clock, &mut self.numbers, found);
         self.look_at_tables(found);
     }
 
     fn look_at_counters(&mut self, found: &mut Recording) {
-        let Watch { numbers, buffer, snmp, netstat, snmp6, clock, slow_pace, .. } = self;
+        let Watch { numbers, buffer, snmp, netstat, snmp6, clock, slow_limit, .. } = self;
         let at_ns = clock.now_ns();
-        let slow_reading = slow_pace.begin(at_ns);
+        let slow_reading = slow_limit.begin(at_ns);
         for file in [Some(&*snmp), netstat.as_ref().filter(|_| slow_reading.is_some())].into_iter().flatten() {
             let Ok(text) = file.read(buffer) else { continue };
             parse::protocols(text, |protocol, field, value| {
@@ -167,7 +167,7 @@ impl Watch {
         for (field, value) in text.into_iter().flat_map(parse::protocols_6) {
             numbers.see(found, at_ns, counter::NETWORK_COUNT, &format!("Udp6 {field}"), value as f64);
         }
-        slow_pace.end(reading);
+        slow_limit.end(reading);
     }
 
     fn look_at_tables(&mut self, found: &mut Recording) {
@@ -176,7 +176,7 @@ impl Watch {
         for protocol in [Protocol::Udp, Protocol::Tcp] {
             let at_ns = clock.now_ns();
             let is_of = |table: &&mut Table| table.protocol == protocol;
-            if !tables.iter_mut().filter(is_of).all(|table| table.pace.is_due(at_ns)) {
+            if !tables.iter_mut().filter(is_of).all(|table| table.limit.is_due(at_ns)) {
                 continue;
             }
             let mut sums = Sums::default();
@@ -191,7 +191,7 @@ impl Watch {
                     }
                     sums.add(protocol, &socket);
                 }
-                table.pace.done(at_ns, thread_cpu_ns() - began_cpu_ns);
+                table.limit.done(at_ns, thread_cpu_ns() - began_cpu_ns);
             }
             sums.see(numbers, found, at_ns);
             if protocol == Protocol::Tcp {
@@ -207,7 +207,7 @@ impl Watch {
                 *known = sums.udp;
                 if known.is_empty() {
                     let later_ns = at_ns.saturating_add(NO_UDP_PERIOD.as_nanos() as i64);
-                    tables.iter_mut().filter(is_of).for_each(|table| table.pace.not_before(later_ns));
+                    tables.iter_mut().filter(is_of).for_each(|table| table.limit.not_before(later_ns));
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Watch {
 }
 
 /// The numbers of a socket that has some of its own.
-fn see_socket(numbers: &mut Numbers, found: &mut Recording, at_ns: i64, protocol: Protocol, socket: &Socket) {
+fn see_socket(numbers: &mut ChangedCounters, found: &mut Recording, at_ns: i64, protocol: Protocol, socket: &Socket) {
     let name = |protocol: &str| format!("{protocol} {} #{}", socket.port, socket.inode);
     if protocol == Protocol::Udp {
         let name = name("udp");
@@ -268,7 +268,7 @@ impl Sums {
         }
     }
 
-    fn see(&self, numbers: &mut Numbers, found: &mut Recording, at_ns: i64) {
+    fn see(&self, numbers: &mut ChangedCounters, found: &mut Recording, at_ns: i64) {
         for (state, count) in &self.by_state {
             let instance = if *state == "udp" { (*state).to_owned() } else { format!("tcp {state}") };
             numbers.see(found, at_ns, counter::SOCKETS_COUNT, &instance, *count as f64);
@@ -302,14 +302,14 @@ impl Observer for Watch {
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.slow_pace.due_now();
-        self.listeners.pace.due_now();
-        self.tables.iter_mut().filter(|table| table.protocol == Protocol::Udp).for_each(|table| table.pace.due_now());
+        self.slow_limit.due_now();
+        self.listeners.limit.due_now();
+        self.tables.iter_mut().filter(|table| table.protocol == Protocol::Udp).for_each(|table| table.limit.due_now());
         self.look(found);
         self.numbers.close(found);
-        self.own.pace.tell(found, SOURCE, "the descriptors of the process");
+        self.own.limit.tell(found, SOURCE, "the descriptors of the process");
         for table in &self.tables {
-            table.pace.tell(found, SOURCE, "a table of sockets");
+            table.limit.tell(found, SOURCE, "a table of sockets");
         }
         self.listeners.tell(found);
         if let Some(error) = self.own.refused() {

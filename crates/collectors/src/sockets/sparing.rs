@@ -9,7 +9,7 @@ use fathom_evidence::Recording;
 use super::{Protocol, Watch, parse};
 use crate::Observer;
 use crate::clock::thread_cpu_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 
 /// Time from one look at the counters of the namespace to the next.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -30,8 +30,8 @@ pub(super) struct Sparing {
     /// What the namespace lost by the last look.
     lost: Option<u64>,
     has_risen: bool,
-    after_a_loss: Pace,
-    learn: Pace,
+    after_a_loss: RateLimit,
+    learn: RateLimit,
 }
 
 impl Sparing {
@@ -41,8 +41,8 @@ impl Sparing {
             watch,
             lost: None,
             has_risen: false,
-            after_a_loss: Pace::every(AFTER_A_LOSS),
-            learn: Pace::every(LEARN),
+            after_a_loss: RateLimit::every(AFTER_A_LOSS),
+            learn: RateLimit::every(LEARN),
         }
     }
 

@@ -15,7 +15,7 @@ use rustix::fs::Stat;
 
 use super::Code;
 use super::memory;
-use crate::{Target, foreign, procfs};
+use crate::{Target, hostile_files, procfs};
 
 /// What all images together may take. Those of a JVM take some 20 MB.
 const MOST_IMAGE_BYTES: usize = 128 << 20;
@@ -66,7 +66,7 @@ impl Images {
         if mapping.kind == MappingKind::Vdso {
             return self.0.vdso.get_or_init(own_vdso).clone();
         }
-        let found = foreign::mapped(target, mapping);
+        let found = hostile_files::mapped(target, mapping);
         let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
         let known = files.images.get(&mapping.file);
         let Some(found) = found else { return known?.1.clone() };
@@ -133,16 +133,16 @@ fn debug_files(target: &Target, mapping: &Mapping, image: &Image) -> Vec<File> {
     let id: String = image.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     if let Some((first, rest)) = id.split_at_checked(2) {
         let path = format!("/usr/lib/debug/.build-id/{first}/{rest}.debug");
-        files.extend(foreign::by_own_name(target, &path));
-        files.extend(foreign::by_name(target, &path));
+        files.extend(hostile_files::by_own_name(target, &path));
+        files.extend(hostile_files::by_name(target, &path));
     }
-    let root = foreign::Root::of(target);
+    let root = hostile_files::Root::of(target);
     let folder = Path::new(root.inside(&mapping.path)).parent().unwrap_or(Path::new("/")).to_string_lossy();
     if let Some(name) = image.debug_link() {
         for path in
             [format!("{folder}/{name}"), format!("{folder}/.debug/{name}"), format!("/usr/lib/debug{folder}/{name}")]
         {
-            files.extend(foreign::by_name(target, &path));
+            files.extend(hostile_files::by_name(target, &path));
         }
     }
     files
@@ -172,7 +172,7 @@ impl ReadAt for Bytes {
 fn hotspot_of(target: &Target) -> Option<HotSpot> {
     let maps = Mappings::parse(&procfs::read_long(target.proc("maps")).ok()?);
     let mapping = maps.iter().find(|mapping| mapping.has_file() && mapping.file_name() == "libjvm.so")?;
-    let file = foreign::open_mapped(target, mapping)?;
+    let file = hostile_files::open_mapped(target, mapping)?;
     let place = (mapping.addresses.start, mapping.file_offset);
     HotSpot::of(&Bytes(file), place, &Bytes(memory::of(target)?)).ok()
 }

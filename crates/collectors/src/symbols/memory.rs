@@ -7,7 +7,7 @@ use fathom_symbols::elf::LONGEST_CALL_BYTES;
 use fathom_symbols::maps::{Mapping, Mappings};
 
 use crate::Target;
-use crate::foreign::open_mapped;
+use crate::hostile_files::open_mapped;
 use crate::procfs;
 
 /// The code before `end`, as much as a call may take and the mapping has: from the target's memory, or from the file,

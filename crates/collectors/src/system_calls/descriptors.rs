@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::Target;
 use crate::clock::monotonic_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::procfs;
 
 /// How often the machine's sockets are read at most.
@@ -26,7 +26,7 @@ pub(super) struct Descriptors {
     absent: HashSet<u64>,
     absent_until_ns: i64,
     /// The kernel walks its whole hash table for a reading, however few sockets there are.
-    pace: Pace,
+    limit: RateLimit,
 }
 
 impl Descriptors {
@@ -37,7 +37,7 @@ impl Descriptors {
             sockets: HashMap::new(),
             absent: HashSet::new(),
             absent_until_ns: 0,
-            pace: Pace::every(PERIOD),
+            limit: RateLimit::every(PERIOD),
         }
     }
 
@@ -65,9 +65,9 @@ impl Descriptors {
         if self.absent.contains(&inode) {
             return;
         }
-        let Some(reading) = self.pace.begin(now_ns) else { return };
+        let Some(reading) = self.limit.begin(now_ns) else { return };
         self.read_sockets();
-        self.pace.end(reading);
+        self.limit.end(reading);
         if !self.sockets.contains_key(&inode) {
             self.absent.insert(inode);
         }

@@ -20,9 +20,9 @@ use fathom_evidence::system_calls::{ON_DESCRIPTOR, TRANSFERS, WAITS};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
-use crate::bpf::{Calls, Part, Placed, Programs, Recipe, Ring, Rise, Rises, counter_of};
+use crate::bpf::{Calls, Part, SlotTable, Programs, Recipe, Ring, Increment, Increments, counter_of};
 use crate::clock::monotonic_ns;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::symbols::Symbols;
 use crate::{Clock, Collector, Observer, Order, Profiler, Refusal, Target, Tier};
 use descriptors::Descriptors;
@@ -65,8 +65,8 @@ impl Collector for SystemCalls {
         let programs = attached(target, order.system_call_ns, &calls)?;
         let observer = Observed {
             ring: Ring::new(&programs.map("slow")?)?,
-            sums: Placed::new(&programs, "sums")?,
-            entered: Placed::new(&programs, "entered")?,
+            sums: SlotTable::new(&programs, "sums")?,
+            entered: SlotTable::new(&programs, "entered")?,
             programs,
             calls,
             symbols: Symbols::of(target, &order.images),
@@ -76,8 +76,8 @@ impl Collector for SystemCalls {
             profiler: order.profiler.clone(),
             sends_waits: true,
             waits: Waits::default(),
-            counted: Rises::new(order.clock.now_ns()),
-            pace: Pace::every(PERIOD),
+            counted: Increments::new(order.clock.now_ns()),
+            limit: RateLimit::every(PERIOD),
             looks: 0,
         };
         Ok(Box::new(observer))
@@ -100,8 +100,8 @@ fn attached(target: &Target, threshold_ns: i64, calls: &Calls) -> Result<Program
 struct Observed {
     programs: Programs,
     ring: Ring,
-    sums: Placed<SUM_WORDS>,
-    entered: Placed<2>,
+    sums: SlotTable<SUM_WORDS>,
+    entered: SlotTable<2>,
     calls: Calls,
     symbols: Symbols,
     descriptors: Descriptors,
@@ -112,8 +112,8 @@ struct Observed {
     sends_waits: bool,
     waits: Waits,
     /// By thread and call.
-    counted: Rises<(u32, u32), Sum>,
-    pace: Pace,
+    counted: Increments<(u32, u32), Sum>,
+    limit: RateLimit,
     looks: u32,
 }
 
@@ -125,9 +125,9 @@ impl Observer for Observed {
     fn look(&mut self, found: &mut Recording) {
         self.leave_waits_to_the_profiler();
         self.take_slow_ones(found);
-        if let Some(reading) = self.pace.begin(monotonic_ns()) {
+        if let Some(reading) = self.limit.begin(monotonic_ns()) {
             self.count(found);
-            self.pace.end(reading);
+            self.limit.end(reading);
         }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
@@ -139,7 +139,7 @@ impl Observer for Observed {
         self.take_slow_ones(found);
         self.count(found);
         self.tell_losses(found);
-        self.pace.tell(found, NAME, "the sums of all threads");
+        self.limit.tell(found, NAME, "the sums of all threads");
         self.symbols.tell_losses(found, NAME);
         Vec::new()
     }
@@ -210,8 +210,8 @@ impl Observed {
         self.counted.read(self.clock.now_ns());
         self.sums.read();
         for ((tid, number), sum) in self.sums.rows().map(parse::sum) {
-            if let Some(rise) = self.counted.see((tid, number), sum) {
-                add_sum(tid, &calls::counted_name(&self.calls, number), &rise, found);
+            if let Some(grown) = self.counted.see((tid, number), sum) {
+                add_sum(tid, &calls::counted_name(&self.calls, number), &grown, found);
             }
         }
     }
@@ -247,7 +247,7 @@ impl Observed {
     }
 }
 
-fn add_sum(tid: u32, call: &str, rise: &Rise<Sum>, found: &mut Recording) {
+fn add_sum(tid: u32, call: &str, grown: &Increment<Sum>, found: &mut Recording) {
     let numbers: [(&str, Part<Sum>); 4] = [
         (counter::SYSTEM_CALLS_COUNT, |sum| sum.count),
         (counter::SYSTEM_CALLS_NS, |sum| sum.time_ns),
@@ -256,7 +256,7 @@ fn add_sum(tid: u32, call: &str, rise: &Rise<Sum>, found: &mut Recording) {
     ];
     for (name, number) in numbers {
         let row = counter_of(found, name, call, tid, NAME);
-        rise.write(found, &row, number);
+        grown.write(found, &row, number);
     }
 }
 

@@ -5,7 +5,7 @@
  * user space hands over a table.
  */
 #include "../bpf/budget.bpf.h"
-#include "../bpf/placed.bpf.h"
+#include "../bpf/slot_table.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
 #define TRANSFERS 1

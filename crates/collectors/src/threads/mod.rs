@@ -20,7 +20,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, recorded, stopped, subject};
 
 use crate::clock::thread_cpu_ns;
-use crate::numbers::Numbers;
+use crate::changed_counters::ChangedCounters;
 use crate::procfs::{self, ProcFile};
 use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
@@ -66,7 +66,7 @@ impl Collector for Threads {
         Ok(Box::new(Watch {
             clock: order.clock,
             process,
-            numbers: Numbers::new(SOURCE),
+            numbers: ChangedCounters::new(SOURCE),
             schedule: Schedule::new(target, reader),
             process_cpu_ns: None,
             unseen_ns: 0.0,
@@ -96,7 +96,7 @@ fn open(target: &Target) -> Result<(ProcFile, Reader), Refusal> {
 struct Watch {
     clock: Clock,
     process: ProcFile,
-    numbers: Numbers,
+    numbers: ChangedCounters,
     schedule: Schedule,
     process_cpu_ns: Option<f64>,
     /// CPU time of the process that no look at a thread has shown yet.

@@ -9,7 +9,7 @@ use fathom_evidence::{Frame, Recording, StackId};
 
 use super::SOURCE;
 use super::parse::{self, Stat};
-use crate::numbers::{Name, Seen};
+use crate::changed_counters::{Name, Seen};
 use crate::procfs::{ProcFile, utf8};
 
 /// What does not change during a recording, and a buffer.

@@ -18,12 +18,12 @@ impl Switches {
     pub(super) fn too_many(&mut self, now_ns: i64, counts: HashMap<u32, u64>) -> Vec<u32> {
         let seconds = (now_ns - self.read_ns).max(1) as f64 / 1e9;
         let rise = |(tid, count): (&u32, &u64)| Some((*tid, count.saturating_sub(*self.counts.get(tid)?)));
-        let mut rises: Vec<(u32, u64)> = counts.iter().filter_map(rise).collect();
+        let mut grown: Vec<(u32, u64)> = counts.iter().filter_map(rise).collect();
         (self.read_ns, self.counts) = (now_ns, counts);
-        rises.sort_by_key(|(tid, rise)| (std::cmp::Reverse(*rise), *tid));
-        let mut all: f64 = rises.iter().map(|(_, rise)| *rise as f64).sum();
+        grown.sort_by_key(|(tid, rise)| (std::cmp::Reverse(*rise), *tid));
+        let mut all: f64 = grown.iter().map(|(_, rise)| *rise as f64).sum();
         let mut left = Vec::new();
-        for (tid, rise) in rises {
+        for (tid, rise) in grown {
             if all <= AFFORDED * seconds {
                 break;
             }

@@ -88,7 +88,7 @@ enum Joint {
 
 /// The numbers of one collector that belong to no thread.
 #[derive(Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct ChangedCounters {
     source: &'static str,
     seen: HashMap<&'static str, HashMap<Box<str>, Seen>>,
     /// How sums go on that began anew meanwhile.
@@ -99,9 +99,9 @@ pub(crate) struct Numbers {
     left_out: i64,
 }
 
-impl Numbers {
-    pub(crate) fn new(source: &'static str) -> Numbers {
-        Numbers { source, seen: HashMap::new(), joints: HashMap::new(), tidied_ns: 0, left_out: 0 }
+impl ChangedCounters {
+    pub(crate) fn new(source: &'static str) -> ChangedCounters {
+        ChangedCounters { source, seen: HashMap::new(), joints: HashMap::new(), tidied_ns: 0, left_out: 0 }
     }
 
     /// What follows is counted somewhere else: sums go on from where they are.
@@ -186,7 +186,7 @@ mod tests {
             // Unchanged for long: repeated.
             (&[(1, 5.0), (6, 5.0), (11, 5.0), (12, 5.0)], &[(1, 5.0), (11, 5.0), (12, 5.0)]),
         ] {
-            let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+            let (mut numbers, mut found) = (ChangedCounters::new("test"), Recording::default());
             for (at, value) in seen {
                 numbers.see(&mut found, at * second, "a_count", "x", *value);
             }
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn sums_go_on_where_they_are_counted_anew_and_levels_do_not() {
-        let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+        let (mut numbers, mut found) = (ChangedCounters::new("test"), Recording::default());
         let (sum, level) = (counter::CGROUP_THROTTLED_NS, counter::CGROUP_TASKS_COUNT);
-        let mut see = |numbers: &mut Numbers, at_ns, value| {
+        let mut see = |numbers: &mut ChangedCounters, at_ns, value| {
             for name in [sum, level] {
                 numbers.see(&mut found, at_ns, name, "", value);
             }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn instances_are_bounded_and_those_that_went_make_room() {
-        let (mut numbers, mut found) = (Numbers::new("test"), Recording::default());
+        let (mut numbers, mut found) = (ChangedCounters::new("test"), Recording::default());
         let most = MAX_INSTANCES as i64;
         let mut see = |at_ns: i64, from: i64, to: i64| {
             (from..to).for_each(|it| numbers.see(&mut found, at_ns, "a_count", &it.to_string(), 1.0));

@@ -10,7 +10,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::tables::Counter;
 
 /// The sums of a map, by its keys.
-pub(crate) struct Rises<K, V> {
+pub(crate) struct Increments<K, V> {
     /// As read last, and when a row of it was written last.
     last: HashMap<K, (V, i64)>,
     /// When the reading before was.
@@ -18,10 +18,10 @@ pub(crate) struct Rises<K, V> {
     now_ns: i64,
 }
 
-impl<K: Eq + Hash, V: Copy + Default + PartialEq> Rises<K, V> {
+impl<K: Eq + Hash, V: Copy + Default + PartialEq> Increments<K, V> {
     /// All sums are zero at `start_ns`.
-    pub(crate) fn new(start_ns: i64) -> Rises<K, V> {
-        Rises { last: HashMap::new(), before_ns: start_ns, now_ns: start_ns }
+    pub(crate) fn new(start_ns: i64) -> Increments<K, V> {
+        Increments { last: HashMap::new(), before_ns: start_ns, now_ns: start_ns }
     }
 
     /// A reading begins; what is seen from now on is as of `now_ns`.
@@ -30,14 +30,14 @@ impl<K: Eq + Hash, V: Copy + Default + PartialEq> Rises<K, V> {
     }
 
     /// Notes what was read; tells if it grew.
-    pub(crate) fn see(&mut self, key: K, now: V) -> Option<Rise<V>> {
+    pub(crate) fn see(&mut self, key: K, now: V) -> Option<Increment<V>> {
         let (before, written_ns) = self.last.get(&key).copied().unwrap_or_default();
         if before == now {
             return None;
         }
         self.last.insert(key, (now, self.now_ns));
         let began_ns = (written_ns != self.before_ns).then_some(self.before_ns);
-        Some(Rise { before, began_ns, now, now_ns: self.now_ns })
+        Some(Increment { before, began_ns, now, now_ns: self.now_ns })
     }
 
     /// Forgets a key that is in no map any more.
@@ -56,7 +56,7 @@ pub(crate) type Part<V> = fn(&V) -> u64;
 
 /// Sums that have grown between two readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rise<V> {
+pub(crate) struct Increment<V> {
     before: V,
     /// When the reading before was, if it left no row.
     began_ns: Option<i64>,
@@ -64,7 +64,7 @@ pub(crate) struct Rise<V> {
     now_ns: i64,
 }
 
-impl<V: Copy> Rise<V> {
+impl<V: Copy> Increment<V> {
     /// Writes one of the numbers, if it is one of those that grew.
     pub(crate) fn write(&self, found: &mut Recording, counter: &Counter, number: impl Fn(&V) -> u64) {
         let (before, now) = (number(&self.before), number(&self.now));
@@ -95,12 +95,12 @@ mod tests {
     #[test]
     fn a_rise_has_a_row_where_it_begins() {
         let readings = [(20, 0), (30, 5), (40, 5), (50, 5), (60, 7), (70, 9)];
-        let mut rises = Rises::new(10);
+        let mut increments = Increments::new(10);
         let mut found = Recording::default();
         let row = counter(&mut found, "sum_ns", "", 1, "test");
         for (now_ns, value) in readings {
-            rises.read(now_ns);
-            if let Some(rise) = rises.see("key", value) {
+            increments.read(now_ns);
+            if let Some(rise) = increments.see("key", value) {
                 rise.write(&mut found, &row, |value| *value);
             }
         }
@@ -110,15 +110,15 @@ mod tests {
 
     #[test]
     fn numbers_that_stay_have_no_rows() {
-        let mut rises = Rises::new(10);
+        let mut increments = Increments::new(10);
         let mut found = Recording::default();
         let row = counter(&mut found, "sum_ns", "", 1, "test");
-        rises.read(20);
-        let rise = rises.see("key", (1, 0)).unwrap();
+        increments.read(20);
+        let rise = increments.see("key", (1, 0)).unwrap();
         rise.write(&mut found, &row, |value| value.1);
         assert!(found.counters.time_ns.is_empty());
-        assert_eq!(rises.see("key", (1, 0)), None);
-        rises.forget(&"key");
-        assert!(rises.see("key", (1, 0)).is_some());
+        assert_eq!(increments.see("key", (1, 0)), None);
+        increments.forget(&"key");
+        assert!(increments.see("key", (1, 0)).is_some());
     }
 }

@@ -9,21 +9,21 @@ use memmap2::{MmapOptions, MmapRaw};
 use crate::Refusal;
 
 /// An array whose values are `WORDS` words of 64 bits, the first of which is a key or 0.
-pub(crate) struct Places<const WORDS: usize> {
+pub(crate) struct MappedArray<const WORDS: usize> {
     memory: MmapRaw,
     len: usize,
 }
 
-impl<const WORDS: usize> Places<WORDS> {
+impl<const WORDS: usize> MappedArray<WORDS> {
     /// Maps `map`, an array of the kernel with the flag `BPF_F_MMAPABLE`.
-    pub(crate) fn new(map: &MapHandle) -> Result<Places<WORDS>, Refusal> {
+    pub(crate) fn new(map: &MapHandle) -> Result<MappedArray<WORDS>, Refusal> {
         let len = map.max_entries() as usize;
         let refused = |error: &dyn std::fmt::Display| Refusal::new(format!("counts could not be mapped: {error}"), "");
         if map.value_size() as usize != WORDS * size_of::<u64>() {
             return Err(refused(&format!("values of {} bytes", map.value_size())));
         }
         let mapped = MmapOptions::new().len(len * WORDS * size_of::<u64>()).map_raw(map.as_fd().as_raw_fd());
-        Ok(Places { memory: mapped.map_err(|error| refused(&error))?, len })
+        Ok(MappedArray { memory: mapped.map_err(|error| refused(&error))?, len })
     }
 
     /// How many places there are.
@@ -48,7 +48,7 @@ impl<const WORDS: usize> Places<WORDS> {
         (0..self.len).map(|index| self.word(index, 0).load(Ordering::Acquire))
     }
 
-    /// One value, as [`Places::rows`] gives them.
+    /// One value, as [`MappedArray::rows`] gives them.
     pub(crate) fn row(&self, index: usize) -> [u64; WORDS] {
         std::array::from_fn(|word| self.get(index, word))
     }

@@ -9,31 +9,31 @@ use rustix::fs::{Dir, readlinkat};
 
 use super::parse;
 use crate::Target;
-use crate::pace::Pace;
+use crate::rate_limit::RateLimit;
 use crate::procfs;
 
 /// Descriptors beyond this many are not looked at.
 const MAX_DESCRIPTORS: usize = 200_000;
 
 /// The inodes of the target's sockets, looked up every few seconds: with many descriptors that is dear.
-pub(super) struct Own {
+pub(super) struct OwnedSockets {
     folder: io::Result<File>,
     uid: u64,
     inodes: HashSet<u64>,
-    pub(super) pace: Pace,
+    pub(super) limit: RateLimit,
     /// Whether there were more descriptors than are looked at.
     pub(super) has_more: bool,
     /// How many descriptors there were at the last look.
     pub(super) open: Option<usize>,
 }
 
-impl Own {
-    pub(super) fn of(target: &Target) -> Own {
-        Own {
+impl OwnedSockets {
+    pub(super) fn of(target: &Target) -> OwnedSockets {
+        OwnedSockets {
             folder: procfs::file(target.proc("fd")),
             uid: u64::from(target.uid),
             inodes: HashSet::new(),
-            pace: Pace::every(Duration::from_secs(2)),
+            limit: RateLimit::every(Duration::from_secs(2)),
             has_more: false,
             open: None,
         }
@@ -46,7 +46,7 @@ impl Own {
 
     /// Looks again if it is time.
     pub(super) fn renew(&mut self, now_ns: i64) {
-        let Some(reading) = self.pace.begin(now_ns) else { return };
+        let Some(reading) = self.limit.begin(now_ns) else { return };
         if let Ok(folder) = &self.folder
             && let Ok(entries) = Dir::read_from(folder)
         {
@@ -69,7 +69,7 @@ impl Own {
             }
             self.open = Some(open).filter(|_| !self.has_more);
         }
-        self.pace.end(reading);
+        self.limit.end(reading);
     }
 
     /// Whether a socket is the target's; where descriptors are hidden, whether it is its user's.

@@ -27,7 +27,7 @@ pub(crate) struct Reading {
 
 /// When something is to be read next.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct RateLimit {
     period_ns: i64,
     rest: i64,
     due_ns: i64,
@@ -38,19 +38,19 @@ pub(crate) struct Pace {
     readings: i64,
 }
 
-impl Pace {
+impl RateLimit {
     /// Something to be read each `period`, the first time at once.
-    pub(crate) fn every(period: Duration) -> Pace {
+    pub(crate) fn every(period: Duration) -> RateLimit {
         let period_ns = period.as_nanos() as i64;
-        Pace { period_ns, rest: REST, due_ns: i64::MIN, usual_ns: None, took_ns: 0, readings: 0 }
+        RateLimit { period_ns, rest: REST, due_ns: i64::MIN, usual_ns: None, took_ns: 0, readings: 0 }
     }
 
     /// Something that is worth more than other things: so many times of what they may cost.
-    pub(crate) fn worth(self, times: i64) -> Pace {
-        Pace { rest: self.rest / times, ..self }
+    pub(crate) fn worth(self, times: i64) -> RateLimit {
+        RateLimit { rest: self.rest / times, ..self }
     }
 
-    /// Begins a reading if it is time; to be given back to [`Pace::end`].
+    /// Begins a reading if it is time; to be given back to [`RateLimit::end`].
     pub(crate) fn begin(&self, now_ns: i64) -> Option<Reading> {
         self.is_due(now_ns).then(|| Reading { began_ns: now_ns, began_cpu_ns: thread_cpu_ns() })
     }
@@ -109,13 +109,13 @@ mod tests {
         for (took_ns, next_ns, is_told) in
             [(0, 1000 * ms, false), (2 * ms, 1000 * ms, false), (20 * ms, 8000 * ms, true), (i64::MAX, i64::MAX, true)]
         {
-            let mut pace = Pace::every(Duration::from_secs(1));
-            assert!(pace.is_due(0));
-            pace.done(0, took_ns);
-            assert!(!pace.is_due(next_ns - 100 * ms), "{took_ns}");
-            assert!(pace.is_due(next_ns), "{took_ns}");
+            let mut limit = RateLimit::every(Duration::from_secs(1));
+            assert!(limit.is_due(0));
+            limit.done(0, took_ns);
+            assert!(!limit.is_due(next_ns - 100 * ms), "{took_ns}");
+            assert!(limit.is_due(next_ns), "{took_ns}");
             let mut found = Recording::default();
-            pace.tell(&mut found, "test", "a file");
+            limit.tell(&mut found, "test", "a file");
             assert_eq!(found.losses.rows().len() == 1, is_told, "{took_ns}");
         }
     }
@@ -123,20 +123,20 @@ mod tests {
     #[test]
     fn one_long_reading_puts_off_little() {
         let ms = 1_000_000;
-        let mut pace = Pace::every(Duration::from_millis(100));
-        (0..20).for_each(|nth| pace.done(nth * 100 * ms, ms / 20));
-        pace.done(2_000 * ms, ms);
-        assert!(pace.is_due(2_120 * ms) && !pace.is_due(2_090 * ms));
+        let mut limit = RateLimit::every(Duration::from_millis(100));
+        (0..20).for_each(|nth| limit.done(nth * 100 * ms, ms / 20));
+        limit.done(2_000 * ms, ms);
+        assert!(limit.is_due(2_120 * ms) && !limit.is_due(2_090 * ms));
         // As soon as they are all like that they are rare.
-        (0..20).for_each(|_| pace.done(3_000 * ms, ms));
-        assert!(!pace.is_due(3_300 * ms) && pace.is_due(3_400 * ms));
+        (0..20).for_each(|_| limit.done(3_000 * ms, ms));
+        assert!(!limit.is_due(3_300 * ms) && limit.is_due(3_400 * ms));
     }
 
     #[test]
     fn what_is_worth_more_may_cost_more() {
         let ms = 1_000_000;
-        let mut pace = Pace::every(Duration::from_millis(100)).worth(4);
-        pace.done(0, ms);
-        assert!(pace.is_due(100 * ms));
+        let mut limit = RateLimit::every(Duration::from_millis(100)).worth(4);
+        limit.done(0, ms);
+        assert!(limit.is_due(100 * ms));
     }
 }

@@ -9,7 +9,7 @@ use super::devices;
 use super::parse;
 use super::sheet::Sheet;
 use crate::Target;
-use crate::foreign::Root;
+use crate::hostile_files::Root;
 use crate::mountinfo::{Mount, mount_of, mounts};
 use crate::procfs;
 

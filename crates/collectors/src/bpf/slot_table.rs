@@ -1,26 +1,26 @@
 //! Tables that programs fill, most of whose entries have a place in an array that is mapped here; the others are in a hash map
-//! (`placed.bpf.h`).
+//! (`slot_table.bpf.h`).
 
 use std::collections::HashSet;
 
-use super::{Places, Programs, Table, words};
+use super::{MappedArray, Programs, Table, words};
 use crate::Refusal;
 
 /// A table whose rows are so many words: the key, the thread in its lower half, and the value.
-pub(crate) struct Placed<const WORDS: usize> {
-    places: Places<WORDS>,
+pub(crate) struct SlotTable<const WORDS: usize> {
+    places: MappedArray<WORDS>,
     others: Table,
     /// How many rows went to hash maps, all tables of the programs together.
-    spilled: Places<1>,
+    spilled: MappedArray<1>,
 }
 
-impl<const WORDS: usize> Placed<WORDS> {
+impl<const WORDS: usize> SlotTable<WORDS> {
     /// The table `name` of `programs`.
-    pub(crate) fn new(programs: &Programs, name: &str) -> Result<Placed<WORDS>, Refusal> {
-        Ok(Placed {
-            places: Places::new(&programs.map(&format!("{name}_places"))?)?,
+    pub(crate) fn new(programs: &Programs, name: &str) -> Result<SlotTable<WORDS>, Refusal> {
+        Ok(SlotTable {
+            places: MappedArray::new(&programs.map(&format!("{name}_places"))?)?,
             others: Table::new(programs.map(name)?),
-            spilled: Places::new(&programs.map(".data.spilled")?)?,
+            spilled: MappedArray::new(&programs.map(".data.spilled")?)?,
         })
     }
 
