@@ -62,16 +62,16 @@ pub struct Admission {
     quiet: Vec<Window>,
     first_start_s: i64,
     learn_s: i64,
-    /// What would have been recorded while it only learned, and how often; nothing once that was told.
+    /// What would have been recorded while it only learned, and how often; nothing once that was reported.
     learned: Option<BTreeMap<Reason, usize>>,
     running: HashSet<JvmKey>,
     ended_s: HashMap<JvmKey, i64>,
     /// When recordings began, of which JVM and user.
     begun_s: VecDeque<(i64, JvmKey, u32)>,
-    told_s: HashMap<Reason, VecDeque<i64>>,
+    reported_s: HashMap<Reason, VecDeque<i64>>,
     recorded_s: HashMap<Reason, VecDeque<i64>>,
     events: HostEvents,
-    /// What was told of refusals, with when; of a JVM, or of the host.
+    /// Refusals that were reported, with when; of a JVM, or of the host.
     refusals_s: HashMap<(Option<JvmKey>, Skip), i64>,
     /// Whether the host is short of something now.
     is_short: bool,
@@ -107,7 +107,7 @@ impl Admission {
             running: HashSet::new(),
             ended_s: HashMap::new(),
             begun_s: VecDeque::new(),
-            told_s: HashMap::new(),
+            reported_s: HashMap::new(),
             recorded_s: HashMap::new(),
             events: HostEvents::default(),
             refusals_s: HashMap::new(),
@@ -153,13 +153,13 @@ impl Admission {
         self.events.hits(id)
     }
 
-    /// Whether a refusal is to be told now: each once in an hour.
-    pub(crate) fn tells(&mut self, jvm: JvmKey, skip: Skip, now_s: i64) -> bool {
-        self.refusals_s.retain(|_, told_s| now_s - *told_s < HOUR_S);
+    /// Whether a refusal is to be reported now: each once in an hour.
+    pub(crate) fn reports(&mut self, jvm: JvmKey, skip: Skip, now_s: i64) -> bool {
+        self.refusals_s.retain(|_, reported_s| now_s - *reported_s < HOUR_S);
         let about = (Some(jvm).filter(|_| !skip.is_of_host()), skip);
         let is_new = !self.refusals_s.contains_key(&about);
         self.refusals_s.entry(about).or_insert(now_s);
-        skip.is_to_be_told() && is_new
+        skip.is_to_be_reported() && is_new
     }
 
     /// Asks for a recording, at `now_s` of a clock that nobody sets; what the calendar says is asked of the trigger's time. Where it is
@@ -168,13 +168,13 @@ impl Admission {
         while self.begun_s.front().is_some_and(|(time_s, ..)| *time_s <= now_s - HOUR_S) {
             self.begun_s.pop_front();
         }
-        for times in [&mut self.told_s, &mut self.recorded_s] {
+        for times in [&mut self.reported_s, &mut self.recorded_s] {
             times.values_mut().for_each(|times| forget(times, now_s - DAY_S));
             times.retain(|_, times| !times.is_empty());
         }
-        let told = self.told_s.entry(asked.reason()).or_default();
-        told.push_back(now_s);
-        let times_today = told.len();
+        let reported = self.reported_s.entry(asked.reason()).or_default();
+        reported.push_back(now_s);
+        let times_today = reported.len();
         let answer = Answer { times_today, ..self.decide(asked, now_s) };
         if let Some(learned) = self.learned.as_mut().filter(|_| answer.skip == Some(Skip::Learning)) {
             *learned.entry(asked.reason()).or_default() += 1;
@@ -182,7 +182,7 @@ impl Admission {
         answer
     }
 
-    /// The same for a reason that was told before and refused for something that passes: it counts no second time.
+    /// The same for a reason that was reported before and refused for something that passes: it counts no second time.
     pub fn ask_again(&mut self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
         self.decide(asked, now_s).skip
     }
@@ -192,8 +192,8 @@ impl Admission {
         let wall_s = asked.trigger.at_ns.div_euclid(1_000_000_000);
         let times = self.recorded_s.entry(asked.reason()).or_default();
         forget(times, now_s - DAY_S);
-        let is_told = times.len() >= self.same_per_day;
-        let skip = self.before_all(asked, wall_s).or(is_told.then_some(Skip::SameToday));
+        let is_reported = times.len() >= self.same_per_day;
+        let skip = self.before_all(asked, wall_s).or(is_reported.then_some(Skip::SameToday));
         if skip.is_none() {
             self.recorded_s.entry(asked.reason()).or_default().push_back(now_s);
         }
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jvm_that_dies_again_and_again_is_told_three_times() {
+    fn a_jvm_that_dies_again_and_again_is_reported_three_times() {
         let mut admission =
             Admission::new(&Config { capture: Capture { per_hour: 0, ..Capture::default() }, ..Config::default() }, 0);
         let vanished = trigger(Kind::Vanished, "");
@@ -453,12 +453,15 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_once_in_an_hour() {
+    fn refusals_are_reported_once_in_an_hour() {
         let mut admission = Admission::new(&Config::default(), 0);
-        let mut told = |jvm, skip, now_s| admission.tells((jvm, 0), skip, now_s);
-        assert_eq!([told(1, Skip::Hour, 0), told(1, Skip::Hour, 5), told(2, Skip::Hour, 5)], [true, false, false]);
-        assert_eq!([told(1, Skip::CoolDown, 5), told(2, Skip::CoolDown, 5)], [true, true]);
-        assert_eq!([told(1, Skip::Hour, 3600), told(1, Skip::Running, 3600)], [true, false]);
+        let mut reported = |jvm, skip, now_s| admission.reports((jvm, 0), skip, now_s);
+        assert_eq!(
+            [reported(1, Skip::Hour, 0), reported(1, Skip::Hour, 5), reported(2, Skip::Hour, 5)],
+            [true, false, false]
+        );
+        assert_eq!([reported(1, Skip::CoolDown, 5), reported(2, Skip::CoolDown, 5)], [true, true]);
+        assert_eq!([reported(1, Skip::Hour, 3600), reported(1, Skip::Running, 3600)], [true, false]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! It tells when several blocks in a row are higher by some levels than everything in that history, of the last four hours and of
 //! the same time yesterday, but the highest 0.2 %. While it tells nothing is learned, so that the same is seen again; what was
-//! told three times within a day is taken for what the service does.
+//! reported three times within a day is taken for what the service does.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ const HOUR_S: i64 = 3600;
 
 const DAY_S: i64 = 24 * HOUR_S;
 
-/// What was told so often within a day is what the service does.
+/// What was reported so often within a day is what the service does.
 const KNOWN_AFTER: usize = 3;
 
 /// What lasts for longer is how it is now: it is learned.
@@ -45,7 +45,7 @@ pub(crate) struct TimeScale {
 /// A port has turned slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slow {
-    /// For how many points it was, until it was told.
+    /// For how many points it was, until it was reported.
     pub points: usize,
     /// How long its requests take now.
     pub level: Level,
@@ -123,8 +123,8 @@ pub(crate) struct BlockDetector {
     high: Vec<Level>,
     /// Since when it is slow, if it is.
     slow_since_s: Option<i64>,
-    /// When that was told within the last day, and how high it was.
-    told: VecDeque<(i64, Level)>,
+    /// When that was reported within the last day, and how high it was.
+    reported: VecDeque<(i64, Level)>,
 }
 
 impl BlockDetector {
@@ -153,7 +153,7 @@ impl BlockDetector {
             Some(_) => {}
             None if self.high.len() >= scale.in_a_row => {
                 self.slow_since_s = Some(at_s);
-                self.told.push_back((at_s, level));
+                self.reported.push_back((at_s, level));
                 return Some(Slow { points: scale.points * scale.in_a_row, level, usual });
             }
             None => {}
@@ -194,16 +194,16 @@ impl BlockDetector {
         self.end(at_s);
     }
 
-    /// What was told so often within a day that it is known: the highest level of it.
+    /// What was reported so often within a day that it is known: the highest level of it.
     fn known(&mut self, at_s: i64) -> Level {
-        while self.told.front().is_some_and(|(told_s, _)| at_s - told_s > DAY_S) {
-            self.told.pop_front();
+        while self.reported.front().is_some_and(|(reported_s, _)| at_s - reported_s > DAY_S) {
+            self.reported.pop_front();
         }
-        let levels = self.told.iter().map(|(_, level)| *level).max().unwrap_or_default();
-        if self.told.len() >= KNOWN_AFTER { levels } else { Level::default() }
+        let levels = self.reported.iter().map(|(_, level)| *level).max().unwrap_or_default();
+        if self.reported.len() >= KNOWN_AFTER { levels } else { Level::default() }
     }
 
-    /// What was too high is over. It is learned unless it was told.
+    /// What was too high is over. It is learned unless it was reported.
     fn end(&mut self, at_s: i64) {
         if self.slow_since_s.take().is_none() {
             self.learn_high(at_s);
@@ -226,13 +226,13 @@ pub(crate) struct Once {
 
 impl Once {
     /// Takes what the scales report for a point, the shortest first, and whether any of them is slow now.
-    pub(crate) fn choose(&mut self, told: Vec<Slow>, is_slow: bool) -> Option<Slow> {
+    pub(crate) fn choose(&mut self, reported: Vec<Slow>, is_slow: bool) -> Option<Slow> {
         self.points += 1;
         let since = self.slow_at.map(|slow_at| self.points - slow_at);
         if is_slow {
             self.slow_at = Some(self.points);
         }
-        told.into_iter().find(|slow| since.is_none_or(|since| since > slow.points))
+        reported.into_iter().find(|slow| since.is_none_or(|since| since > slow.points))
     }
 }
 

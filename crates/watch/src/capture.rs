@@ -13,10 +13,10 @@ use fathom_evidence::kinds::subject;
 use fathom_store::FolderError;
 use jiff::Timestamp;
 
-use crate::config::{Capture, Wish};
+use crate::config::{Capture, Choice};
 use crate::kept;
 use crate::triggers::Trigger;
-use crate::watched_jvm::{WatchedJvm, Wishes};
+use crate::watched_jvm::{Commands, WatchedJvm};
 
 /// Ending of a recording's folder.
 pub(crate) const EXTENSION: &str = "fathom";
@@ -33,7 +33,7 @@ pub(crate) struct Captured {
 }
 
 /// Lets the service know that it records and does not hang.
-struct Beats(Arc<Wishes>);
+struct Beats(Arc<Commands>);
 
 impl recorder::Watcher for Beats {
     fn passes(&mut self, _: Duration, _: u64) {
@@ -75,7 +75,7 @@ pub(crate) fn capture(
         hand_over: HandOver::new(rows, observers),
         ..Plan::new(folder.clone())
     };
-    let recorded = recorder::record(&watched.jvm.target, collectors(), &plan, stop, &mut Beats(watched.wishes()))?;
+    let recorded = recorder::record(&watched.jvm.target, collectors(), &plan, stop, &mut Beats(watched.commands()))?;
     drop(plan);
     recorder::give_back_memory();
     Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns })
@@ -85,7 +85,7 @@ pub(crate) fn capture(
 fn without(capture: &Capture) -> Vec<String> {
     let mut without = capture.without.clone();
     for (wish, name) in [(capture.agent, "async_profiler"), (capture.jfr, "jfr")] {
-        if wish == Wish::Never {
+        if wish == Choice::Never {
             without.push(name.to_owned());
         }
     }
@@ -93,10 +93,10 @@ fn without(capture: &Capture) -> Vec<String> {
 }
 
 fn policy(capture: &Capture) -> Policy {
-    let wish = |wish: Wish| match wish {
-        Wish::Never => Use::Never,
-        Wish::Auto => Use::Auto,
-        Wish::Always => Use::Always,
+    let wish = |wish: Choice| match wish {
+        Choice::Never => Use::Never,
+        Choice::Auto => Use::Auto,
+        Choice::Always => Use::Always,
     };
     Policy { jfr: wish(capture.jfr), agent: wish(capture.agent), keep_ring: false }
 }
@@ -146,9 +146,9 @@ mod tests {
 
     #[test]
     fn who_is_not_wanted_is_left_out() {
-        let of = |jfr: Wish, agent: Wish| without(&Capture { jfr, agent, ..Capture::default() });
-        assert_eq!(of(Wish::Never, Wish::Never), ["async_profiler", "jfr"]);
-        assert_eq!(of(Wish::Auto, Wish::Never), ["async_profiler"]);
-        assert!(of(Wish::Always, Wish::Auto).is_empty());
+        let of = |jfr: Choice, agent: Choice| without(&Capture { jfr, agent, ..Capture::default() });
+        assert_eq!(of(Choice::Never, Choice::Never), ["async_profiler", "jfr"]);
+        assert_eq!(of(Choice::Auto, Choice::Never), ["async_profiler"]);
+        assert!(of(Choice::Always, Choice::Auto).is_empty());
     }
 }

@@ -5,7 +5,7 @@
 //! its own history, that of the last four hours and of the same time yesterday: it tells when several blocks in a row are half
 //! as slow again as everything in that history but the highest 0.2 % (or lie between two usual heights, where next to nothing does). So whatever the service does again and again (bursts,
 //! collections, jobs) is usual on the scale on which it shows, and what changes over hours (the rhythm of a day) is learned on
-//! the way. While it is slow nothing is learned, so that the same is seen again; what was told three times within a day is
+//! the way. While it is slow nothing is learned, so that the same is seen again; what was reported three times within a day is
 //! taken for what the service does.
 //!
 //! How often that is wrong can be said without knowing how latencies are distributed: where blocks come in no particular order,
@@ -61,10 +61,10 @@ impl ChangeDetector {
     /// Takes the next point; whether the port has turned slow with it. What is below `floor` is never slow.
     pub fn see(&mut self, at_s: i64, point: Level, floor: Level) -> Option<Slow> {
         let detectors = self.detectors.iter_mut().zip(self.scales);
-        let told: Vec<Slow> =
+        let reported: Vec<Slow> =
             detectors.filter_map(|(detector, scale)| detector.see(scale, at_s, point, floor)).collect();
         let is_slow = self.is_slow();
-        self.once.choose(told, is_slow)
+        self.once.choose(reported, is_slow)
     }
 
     /// Whether any scale finds it slow.
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     /// When a detector tells, given points one second apart.
-    fn told(points: impl IntoIterator<Item = u8>) -> Vec<(i64, usize)> {
+    fn reported(points: impl IntoIterator<Item = u8>) -> Vec<(i64, usize)> {
         let mut detector = ChangeDetector::new(&OF_TAILS);
         let seen = points.into_iter().enumerate();
         let slow = seen.filter_map(|(at, point)| {
@@ -120,7 +120,7 @@ mod tests {
                 vec![(919, 20)],
             ),
         ] {
-            assert_eq!(told(points), expected, "{name}");
+            assert_eq!(reported(points), expected, "{name}");
         }
     }
 
@@ -128,16 +128,16 @@ mod tests {
     fn what_comes_again_and_again_is_usual() {
         // Bursts of 20 s, ten times as slow, each two minutes.
         let bursts = |at: usize| if at % 120 < 20 { wobble(at) + 13 } else { wobble(at) };
-        let first = told((0..20_000).map(|at| if at < 600 { wobble(at) } else { bursts(at) }));
+        let first = reported((0..20_000).map(|at| if at < 600 { wobble(at) } else { bursts(at) }));
         assert!(first.iter().all(|(at, _)| *at < 600 + 4 * 120) && first.len() <= 4, "{first:?}");
-        assert_eq!(told((0..20_000).map(bursts)), []);
+        assert_eq!(reported((0..20_000).map(bursts)), []);
     }
 
     #[test]
-    fn a_long_slowness_is_told_once_and_the_same_again_is_told_again() {
+    fn a_long_slowness_is_reported_once_and_the_same_again_is_reported_again() {
         let points = |slow: fn(usize) -> bool| (0..30_000).map(move |at| wobble(at) + if slow(at) { 10 } else { 0 });
-        assert_eq!(told(points(|at| at >= 600)), [(602, 3)]);
+        assert_eq!(reported(points(|at| at >= 600)), [(602, 3)]);
         let twice = |at: usize| (600..4200).contains(&at) || (9_000..9_100).contains(&at);
-        assert_eq!(told(points(twice)), [(602, 3), (9_002, 3)]);
+        assert_eq!(reported(points(twice)), [(602, 3), (9_002, 3)]);
     }
 }

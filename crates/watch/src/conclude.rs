@@ -1,4 +1,4 @@
-//! From a recording that has ended to an incident that is told: finish it, explain it, write the verdict beside it, tell it, make room.
+//! From a recording that has ended to an incident that is reported: finish it, explain it, write the verdict beside it, report it, make room.
 //!
 //! One after the other on one thread, each in a process of its own with low priority: reading a recording takes memory and CPU
 //! that the host gets back, and whatever happens to such a process happens to no other.
@@ -77,11 +77,11 @@ impl Queue<'_> {
     }
 }
 
-/// Works until it is told that no job follows (`None`), or nobody is left who could bring one.
+/// Works until it is sent that no job follows (`None`), or nobody is left who could bring one.
 pub(crate) fn work(
     program: &Path,
     jobs: &Receiver<Option<Job>>,
-    (teller, minutes): (&Sender<Message>, &Sender<minutes::Message>),
+    (reporter, minutes): (&Sender<Message>, &Sender<minutes::Message>),
     (metrics, admission): (&Metrics, &Mutex<Admission>),
 ) {
     let host = host();
@@ -99,7 +99,7 @@ pub(crate) fn work(
         }
         let newest = incident.folder.clone();
         // Nobody listens when the service ends for good.
-        let _ = teller.send(Message::Verdict(Box::new(incident), tell));
+        let _ = reporter.send(Message::Verdict(Box::new(incident), tell));
         retention::make_room(&folder, max_bytes, &newest);
     }
 }
@@ -179,7 +179,7 @@ fn explain(program: &Path, folder: &Path, options: &[&str]) -> Result<String, St
 }
 
 fn run(command: &mut Command) -> Result<Output, String> {
-    // Ctrl-C asks the service to end; a verdict that is under way is told first.
+    // Ctrl-C asks the service to end; a verdict that is under way is reported first.
     let command = command.process_group(0);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let child = child.map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
@@ -244,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_told_although_a_thread_that_hangs_could_bring_more() {
+    fn the_end_is_reported_although_a_thread_that_hangs_could_bring_more() {
         let (jobs, queue) = channel();
-        let (teller, messages) = channel();
+        let (reporter, messages) = channel();
         let of_one_that_hangs = jobs.clone();
         jobs.send(None).unwrap();
         let (minutes, _rows) = channel();
         let admission = Mutex::new(Admission::new(&Config::default(), 0));
-        work(Path::new("/bin/false"), &queue, (&teller, &minutes), (&Metrics::default(), &admission));
+        work(Path::new("/bin/false"), &queue, (&reporter, &minutes), (&Metrics::default(), &admission));
         assert!(messages.try_recv().is_err());
         drop(of_one_that_hangs);
     }

@@ -1,4 +1,4 @@
-//! The configuration: what is watched, when something is recorded, who is told.
+//! The configuration: what is watched, when something is recorded, who is notified.
 //!
 //! A file in TOML. Everything has a default; what is not known is refused, with its line, before anything starts.
 
@@ -35,7 +35,7 @@ pub struct Config {
     pub capture: Capture,
     /// When nothing is recorded, but by hand.
     pub quiet: Vec<Window>,
-    /// Who is told.
+    /// Who is notified.
     pub tell: Tell,
     /// What is kept of each minute.
     pub minutes: Minutes,
@@ -81,7 +81,7 @@ pub struct Requests {
     /// What takes less than this is no stall.
     #[serde(deserialize_with = "a_time")]
     pub stall: Duration,
-    /// How old a JVM has to be before anything is learned or told of it.
+    /// How old a JVM has to be before anything is learned of it or reported.
     #[serde(deserialize_with = "a_time")]
     pub warm_up: Duration,
 }
@@ -136,9 +136,9 @@ pub struct Capture {
     /// What one recording may take.
     pub size: Bytes,
     /// Whether Flight Recorder is asked: `never`, `auto` (where its start is not felt) or `always`.
-    pub jfr: Wish,
+    pub jfr: Choice,
     /// Whether async-profiler is loaded.
-    pub agent: Wish,
+    pub agent: Choice,
     /// Collectors that are left out.
     pub without: Vec<String>,
 }
@@ -146,7 +146,7 @@ pub struct Capture {
 /// Whether something is done to a JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Wish {
+pub enum Choice {
     /// In no case.
     Never,
     /// Where it is not felt.
@@ -155,7 +155,7 @@ pub enum Wish {
     Always,
 }
 
-/// Who is told.
+/// Who is notified.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tell {
@@ -165,14 +165,14 @@ pub struct Tell {
     pub command: Vec<String>,
     /// Where people reach the page (`fathom open` of the folder), for messages.
     pub page: Option<String>,
-    /// Addresses that are told.
+    /// Addresses to which incidents are reported.
     pub webhook: Vec<Webhook>,
     /// User and group whose configuration it is, where that is not the service's user.
     #[serde(skip)]
     pub(crate) owner: Option<Owner>,
 }
 
-/// An address that is told.
+/// An address to which incidents are reported.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Webhook {
@@ -313,8 +313,8 @@ impl Default for Capture {
             at_once: 2,
             disk: Bytes(2 << 30),
             size: Bytes(200 << 20),
-            jfr: Wish::Never,
-            agent: Wish::Never,
+            jfr: Choice::Never,
+            agent: Choice::Never,
             without: Vec::new(),
         }
     }
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn nothing_has_to_be_set() {
         let config = read("").unwrap();
-        assert!(config.target.is_empty() && config.capture.jfr == Wish::Never);
+        assert!(config.target.is_empty() && config.capture.jfr == Choice::Never);
         assert_eq!(config.capture.disk, Bytes(2 << 30));
     }
 
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_in_one_line() {
+    fn what_is_wrong_is_reported_in_one_line() {
         for (text, says) in [
             ("folder = 1", "line 1"),
             ("\n\n[capture]\nlenght = \"3s\"", "line 4: unknown field `lenght`"),
@@ -458,8 +458,8 @@ mod tests {
             ("[[quiet]]\nfrom = \"2\"\nto = \"04:00\"", "line 1: \"2\" is no time of the day"),
             ("[capture]\nlearn = \"a day\"", "is no time"),
         ] {
-            let told = read(text).unwrap_err();
-            assert!(told.contains(says) && !told.contains('\n'), "{text}: {told}");
+            let reported = read(text).unwrap_err();
+            assert!(reported.contains(says) && !reported.contains('\n'), "{text}: {reported}");
         }
     }
 

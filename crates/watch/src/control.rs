@@ -81,13 +81,13 @@ pub(crate) fn end(folder: &Path) {
 /// Asks the service of a folder for a recording. How many JVMs it will record, as far as budgets allow.
 pub fn ask(folder: &Path, pid: Option<u32>) -> Result<usize, String> {
     let path = place(folder);
-    let told =
+    let reported =
         |error: std::io::Error| format!("{}: {error}: does `fathom watch` run with this folder?", path.display());
-    let mut stream = UnixStream::connect(&path).map_err(told)?;
-    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(told)?;
-    writeln!(stream, "trigger {}", pid.map_or_else(String::new, |pid| pid.to_string())).map_err(told)?;
+    let mut stream = UnixStream::connect(&path).map_err(reported)?;
+    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(reported)?;
+    writeln!(stream, "trigger {}", pid.map_or_else(String::new, |pid| pid.to_string())).map_err(reported)?;
     let mut line = String::new();
-    BufReader::new(stream.take(REQUEST_MAX_BYTES)).read_line(&mut line).map_err(told)?;
+    BufReader::new(stream.take(REQUEST_MAX_BYTES)).read_line(&mut line).map_err(reported)?;
     match line.trim().strip_prefix("ok ").and_then(|count| count.parse().ok()) {
         Some(count) => Ok(count),
         None => Err(line.trim().trim_start_matches("error: ").to_owned()),

@@ -1,4 +1,4 @@
-//! How a JVM ended, in words, and whether that is a reason to be told: one that vanishes without being asked to takes the requests with it
+//! How a JVM ended, in words, and whether that is a reason to be reported: one that vanishes without being asked to takes the requests with it
 //! that it was working on.
 
 use std::path::PathBuf;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_left_and_took_is_told() {
+    fn what_a_crash_left_and_took_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("hs_err_pid7.log");
         let before = Before { error_file: Some(file.clone()) };

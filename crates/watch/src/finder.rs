@@ -19,7 +19,7 @@ const AGAIN_MAX: Duration = Duration::from_secs(60);
 /// A JVM was found by its process and start.
 #[derive(Debug)]
 struct Known {
-    /// When to look again; never for a JVM that was told.
+    /// When to look again; never for a JVM that was reported.
     next: Option<Instant>,
     wait: Duration,
 }

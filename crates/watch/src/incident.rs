@@ -1,4 +1,4 @@
-//! What is told of one recording: why it was made, what was found, where it is.
+//! What is reported of one recording: why it was made, what was found, where it is.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub(crate) const SCHEMA: u32 = 1;
 /// JVMs that are named in a line.
 const HITS_NAMED: usize = 5;
 
-/// Causes that are told; the others are in the recording.
+/// Causes that are reported; the others are in the recording.
 const CAUSES_MAX: usize = 5;
 
 /// Which of several messages about one incident this is.
@@ -24,7 +24,7 @@ const CAUSES_MAX: usize = 5;
 pub enum Stage {
     /// A recording has begun; its verdict follows.
     Noticed,
-    /// There will be no recording; told once in an hour for each reason of this.
+    /// There will be no recording; reported once in an hour for each reason of this.
     NotRecorded,
     /// What was found.
     Verdict,
@@ -129,7 +129,7 @@ impl Verdict {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let texts = |value: &Value| value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
         let headline = answer.get("headline").ok_or("it has no headline")?;
-        let is_told = |cause: &&Value| matches!(text(&cause["verdict"]).as_str(), "shown" | "likely" | "possible");
+        let is_reported = |cause: &&Value| matches!(text(&cause["verdict"]).as_str(), "shown" | "likely" | "possible");
         let named = |cause: &Value| Named {
             id: text(&cause["id"]),
             verdict: text(&cause["verdict"]),
@@ -137,7 +137,7 @@ impl Verdict {
             says: text(&cause["says"]),
             remedies: texts(&cause["do"]),
         };
-        let causes = answer["causes"].as_array().into_iter().flatten().filter(is_told).map(named);
+        let causes = answer["causes"].as_array().into_iter().flatten().filter(is_reported).map(named);
         Ok(Verdict {
             says: text(&headline["says"]),
             kind: text(&headline["kind"]),

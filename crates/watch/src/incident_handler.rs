@@ -46,11 +46,11 @@ pub(crate) struct IncidentHandler {
     postponed: Postponed,
     kept: Kept,
     listener: Arc<Listener>,
-    teller: Sender<tell::Message>,
+    reporter: Sender<tell::Message>,
     before: Before,
     /// Requests under way at the end of the last second.
     under_way: f64,
-    is_end_told: bool,
+    is_end_reported: bool,
 }
 
 /// What all handlers share.
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) jobs: Sender<Option<Job>>,
     pub(crate) minutes: Sender<minutes::Message>,
     pub(crate) listener: Arc<Listener>,
-    pub(crate) teller: Sender<tell::Message>,
+    pub(crate) reporter: Sender<tell::Message>,
 }
 
 impl IncidentHandler {
@@ -76,7 +76,7 @@ impl IncidentHandler {
             container: jvm.container.clone(),
         };
         let labels = of_jvm(&jvm.main, jvm.target.pid);
-        let Shared { admission, metrics, jobs, minutes, listener, teller } = shared;
+        let Shared { admission, metrics, jobs, minutes, listener, reporter } = shared;
         IncidentHandler {
             key: (jvm.target.pid, jvm.target.start_ticks),
             about,
@@ -93,10 +93,10 @@ impl IncidentHandler {
             postponed: Postponed::default(),
             kept: Kept::default(),
             listener,
-            teller,
+            reporter,
             before: Before::of(jvm),
             under_way: 0.0,
-            is_end_told: false,
+            is_end_reported: false,
         }
     }
 
@@ -174,7 +174,7 @@ impl IncidentHandler {
         let Some(why) = skip else { return self.log("triggered", trigger, &[times]) };
         self.log("not_recorded", trigger, &[("why", why.into()), ("part_of", answer.event.clone().into()), times]);
         let now_s = now_ms() / 1000;
-        if let Some(skip) = answer.skip.filter(|skip| self.admission().tells(self.key, *skip, now_s)) {
+        if let Some(skip) = answer.skip.filter(|skip| self.admission().reports(self.key, *skip, now_s)) {
             self.notice(watched, trigger, answer.times_today, Some(skip));
         }
         let before_s = watched.config().capture.before.as_secs() as i64;
@@ -185,11 +185,11 @@ impl IncidentHandler {
     /// Tells at once that something was noticed, or why it is not recorded.
     fn notice(&self, watched: &WatchedJvm, trigger: &Trigger, times_today: usize, skip: Option<Skip>) {
         let id = id_of(&capture::place(watched, trigger));
-        let has_ended = self.is_end_told;
+        let has_ended = self.is_end_reported;
         let of_reason = Notice::of(&self.about, trigger, (&id, times_today), skip, not_seen(watched));
         let notice = Notice { has_ended, ..of_reason };
         // Who tells lives as long as the service.
-        let _ = self.teller.send(tell::Message::Notice(Box::new(notice), watched.config().tell.clone()));
+        let _ = self.reporter.send(tell::Message::Notice(Box::new(notice), watched.config().tell.clone()));
     }
 
     fn record(&mut self, watched: &mut WatchedJvm, trigger: &Trigger, times_today: usize) {
@@ -231,8 +231,8 @@ impl IncidentHandler {
 
     /// The JVM has ended: what is known of its last minute is kept, if it did not end in good order. Whether it is.
     fn tell_end(&mut self, watched: &WatchedJvm) -> bool {
-        let Some(trigger) = self.end(watched).filter(|_| !self.is_end_told) else { return false };
-        self.is_end_told = true;
+        let Some(trigger) = self.end(watched).filter(|_| !self.is_end_reported) else { return false };
+        self.is_end_reported = true;
         let folder = capture::place(watched, &trigger);
         let id = id_of(&folder);
         let skip = self.admission().ask_of_end(&self.question(&trigger, &id), now_ms() / 1000);
@@ -286,7 +286,7 @@ impl IncidentHandler {
         self.log("recorded", &begun.trigger, &[("folder", captured.folder.display().to_string().into())]);
         let mut ended = captured.end.says().to_owned();
         if let Some(end) = self.end(watched).filter(|_| !watched.jvm.target.is_alive()) {
-            self.is_end_told = true;
+            self.is_end_reported = true;
             begun.severity = Some(end.kind.severity());
             begun.trigger.says += &format!("; then {}", end.says);
             ended = end.says;
@@ -344,7 +344,7 @@ impl Watcher for IncidentHandler {
         }
     }
 
-    /// The first reason that is granted is recorded; the others of the same second are told in the log.
+    /// The first reason that is granted is recorded; the others of the same second are reported in the log.
     fn triggered(&mut self, watched: &mut WatchedJvm, triggers: &[Trigger]) {
         let mut granted = None;
         for trigger in triggers {
@@ -387,8 +387,9 @@ mod tests {
     fn a_full_disk_costs_neither_the_time_before_nor_a_budget() {
         let admission = Arc::new(Mutex::new(Admission::new(&Config::default(), 0)));
         let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
-        let (teller, _told) = channel();
-        let shared = Shared { admission, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), teller };
+        let (reporter, _told) = channel();
+        let shared =
+            Shared { admission, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), reporter };
         let mut handler = IncidentHandler::new(&no_jvm(), shared, false, Arc::default());
         // Nothing is free there.
         let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };

@@ -1,4 +1,4 @@
-//! What Prometheus is told: `/metrics`, and what the service costs itself.
+//! What Prometheus reads: `/metrics`, and what the service costs itself.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -27,7 +27,7 @@ pub(crate) struct Metrics {
     triggers: Family<Labels, Counter>,
     skipped: Family<Labels, Counter>,
     verdicts: Family<Labels, Counter>,
-    told: Family<Labels, Counter>,
+    reported: Family<Labels, Counter>,
     refused: Family<Labels, Counter>,
     not_seen: Family<Labels, Gauge>,
     dropped: Counter,
@@ -42,7 +42,7 @@ pub(crate) fn of_jvm(main: &str, pid: u32) -> Labels {
 }
 
 impl Metrics {
-    /// With the names under which they are told.
+    /// With the names under which they are reported.
     pub(crate) fn registry(&self) -> Registry {
         let mut registry = Registry::with_prefix("fathom");
         let own = self.clone();
@@ -52,7 +52,7 @@ impl Metrics {
         registry.register("triggers", "Reasons to record", own.triggers);
         registry.register("not_recorded", "Reasons that did not become a recording, by why", own.skipped);
         registry.register("incidents", "Recordings with a verdict, by the cause with the largest share", own.verdicts);
-        registry.register("told", "Webhooks and commands", own.told);
+        registry.register("told", "Webhooks and commands", own.reported);
         registry.register("refused", "Collectors that could not see a JVM", own.refused);
         registry.register("not_seen", "1 for each collector that sees a JVM not at all or in part", own.not_seen);
         registry.register("rows_dropped", "Rows of JVMs for which there was no room in memory", own.dropped);
@@ -118,10 +118,10 @@ impl Metrics {
         self.verdicts.get_or_create(&vec![("cause", cause.to_owned())]).inc();
     }
 
-    /// Somebody was told, or could not be.
-    pub(crate) fn told(&self, by: &str, is_done: bool) {
+    /// A report was delivered, or could not be.
+    pub(crate) fn reported(&self, by: &str, is_done: bool) {
         let result = if is_done { "done" } else { "given_up" };
-        self.told.get_or_create(&vec![("by", by.to_owned()), ("result", result.to_owned())]).inc();
+        self.reported.get_or_create(&vec![("by", by.to_owned()), ("result", result.to_owned())]).inc();
     }
 
     /// A row of a minute was written, or could not be.
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_is_told() {
+    fn what_is_counted_is_reported() {
         let metrics = Metrics::default();
         let jvm = of_jvm("shop.Cart", 7);
         let values = Values::from([("jvm.threads", 42.0)]);
@@ -258,11 +258,11 @@ mod tests {
         metrics.second(&jvm, &Second { values, ports: answered(), ..Second::default() });
         metrics.triggered("stop", Some("cool_down"));
         metrics.concluded("none");
-        metrics.told("webhook", false);
+        metrics.reported("webhook", false);
         metrics.refused("requests");
         metrics.minute(false);
-        let mut told = String::new();
-        encode(&mut told, &metrics.registry()).unwrap();
+        let mut reported = String::new();
+        encode(&mut reported, &metrics.registry()).unwrap();
         let dashboard: serde_json::Value = serde_json::from_str(include_str!("../service/grafana.json")).unwrap();
         let queries: Vec<&str> = dashboard["panels"]
             .as_array()
@@ -276,10 +276,10 @@ mod tests {
             let at = query.find("fathom_").unwrap();
             let rest = &query[at..];
             let name = &rest[..rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len())];
-            let is_told = |line: &str| line.starts_with(name) && line[name.len()..].starts_with(['{', ' ']);
-            assert!(told.lines().any(is_told), "{name} of {query} is not in {told}");
+            let is_reported = |line: &str| line.starts_with(name) && line[name.len()..].starts_with(['{', ' ']);
+            assert!(reported.lines().any(is_reported), "{name} of {query} is not in {reported}");
             let signal = rest.split("name=\"").nth(1).and_then(|rest| rest.split('"').next());
-            assert!(signal.is_none_or(|signal| told.contains(&format!("name=\"{signal}\""))), "{query}");
+            assert!(signal.is_none_or(|signal| reported.contains(&format!("name=\"{signal}\""))), "{query}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Who is told; nobody where the service was not started by systemd.
+/// Who is notified; nobody where the service was not started by systemd.
 #[derive(Debug)]
 pub(crate) struct Notify(Option<(UnixDatagram, SocketAddr)>);
 

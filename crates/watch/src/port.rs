@@ -3,7 +3,7 @@
 //! * *slow*: two [`ChangeDetector`]s, which know how long requests take, at the 95th percentile and at the median: single bad requests of
 //!   healthy seconds raise what is usual of the first, and hide that all requests have become slower. Points of many requests and
 //!   of few have histories of their own, since the 95th percentile of two requests is another thing than that of two thousand.
-//! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is told
+//! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is reported
 //!   twice a day at most, and not where it is usual: what it costs to be wrong is bounded by that, whatever the service.
 //! * *rare*: [`Rare`], where too few are late to move the percentile that the detector looks at.
 //! * *hung*: requests lie unanswered, more than there ever are, and none is answered.
@@ -126,9 +126,9 @@ pub struct Port {
     unanswered_s: i64,
     /// Most requests that were under way in each of the last hours.
     under_way: VecDeque<(i64, u32)>,
-    /// Seconds with stalls, and those that were told.
+    /// Seconds with stalls, and those that were reported.
     stalls_s: VecDeque<i64>,
-    told_s: VecDeque<i64>,
+    reported_s: VecDeque<i64>,
     is_hung: bool,
 }
 
@@ -145,7 +145,7 @@ impl Default for Port {
             unanswered_s: 0,
             under_way: VecDeque::new(),
             stalls_s: VecDeque::new(),
-            told_s: VecDeque::new(),
+            reported_s: VecDeque::new(),
             is_hung: false,
         }
     }
@@ -214,7 +214,7 @@ impl Port {
 
     fn stall(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
         forget(&mut self.stalls_s, at_s - STALLS_KEPT_S);
-        forget(&mut self.told_s, at_s - DAY_S);
+        forget(&mut self.reported_s, at_s - DAY_S);
         let usual = self.tails.iter().filter_map(ChangeDetector::usual).max()?;
         let from = usual.above(STALL_LEVELS).max(floors.stall);
         let count = second.answered.at_least(from);
@@ -222,10 +222,10 @@ impl Port {
             return None;
         }
         self.stalls_s.push_back(at_s);
-        if self.stalls_s.len() > STALLS_USUAL || self.told_s.len() >= STALLS_PER_DAY || self.is_ill() {
+        if self.stalls_s.len() > STALLS_USUAL || self.reported_s.len() >= STALLS_PER_DAY || self.is_ill() {
             return None;
         }
-        self.told_s.push_back(at_s);
+        self.reported_s.push_back(at_s);
         Some(Finding::Stall { count, from_ns: from.from_ns() })
     }
 
@@ -352,12 +352,12 @@ mod tests {
         for at in 332..334 {
             assert_eq!(port.see(at, &second(&[], u32::MAX), FLOORS), [], "{at}");
         }
-        let told = port.see(334, &second(&[], u32::MAX), FLOORS);
-        assert!(matches!(&told[..], [Finding::Hung { for_s: 3, .. }]), "{told:?}");
+        let reported = port.see(334, &second(&[], u32::MAX), FLOORS);
+        assert!(matches!(&reported[..], [Finding::Hung { for_s: 3, .. }]), "{reported:?}");
     }
 
     #[test]
-    fn stalls_that_come_all_the_time_are_told_twice_a_day_at_most() {
+    fn stalls_that_come_all_the_time_are_reported_twice_a_day_at_most() {
         let stalls = (0..100_000).map(|at| match at % 700 {
             699 => second(&[(8.0, 80), (900.0, 12)], 2),
             _ => second(&[(8.0, 80)], 2),

@@ -1,7 +1,7 @@
 //! Reasons that were refused for something that passes, and are asked for again.
 //!
 //! One that only had to wait until other JVMs were recorded is asked for each second as long as the time before still holds it. A port that is
-//! slow, a rule that holds, are told once, at their onset: they are asked for now and then as long as they last, and are then of now.
+//! slow, a rule that holds, are reported once, at their onset: they are asked for now and then as long as they last, and are then of now.
 
 use crate::admission::{Answer, Skip};
 use crate::triggers::{Kind, Trigger};

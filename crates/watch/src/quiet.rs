@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_window_is_told() {
+    fn what_is_no_window_is_reported() {
         for (text, says) in [
             ("from = \"25:00\"\nto = \"04:00\"", "no time of the day"),
             ("from = \"02:00\"\nto = \"04:00\"\ndays = [\"Sunday\"]", "is no day"),
             ("from = \"02:00\"\nto = \"04:00\"\nzone = \"Moon/Sea\"", "no time zone"),
         ] {
-            let told = window(text).unwrap_err();
-            assert!(told.contains(says), "{told}");
+            let reported = window(text).unwrap_err();
+            assert!(reported.contains(says), "{reported}");
         }
     }
 }

@@ -186,7 +186,7 @@ impl Rare {
     }
 
     fn judge(&mut self, at_s: i64, point: &Sum, (late_from, median): (Level, Level)) -> Option<Late> {
-        let mut told: Vec<(Slow, Sum)> = Vec::new();
+        let mut reported: Vec<(Slow, Sum)> = Vec::new();
         for ((detector, scale), (points, block)) in self.detectors.iter_mut().zip(&SCALES).zip(&mut self.blocks) {
             *points += 1;
             block.add(point);
@@ -196,11 +196,11 @@ impl Rare {
             *points = 0;
             let block = std::mem::take(block);
             let floor = if block.is_chance(scale) { Level::HIGHEST } else { share_level(MIN_SHARE) };
-            told.extend(detector.judge(scale, at_s, block.level(), floor).map(|slow| (slow, block)));
+            reported.extend(detector.judge(scale, at_s, block.level(), floor).map(|slow| (slow, block)));
         }
         let is_slow = self.is_late();
-        let slow = self.once.choose(told.iter().map(|(slow, _)| *slow).collect(), is_slow)?;
-        let (_, block) = told.into_iter().find(|(other, _)| *other == slow)?;
+        let slow = self.once.choose(reported.iter().map(|(slow, _)| *slow).collect(), is_slow)?;
+        let (_, block) = reported.into_iter().find(|(other, _)| *other == slow)?;
         let known = self.history.all();
         Some(Late {
             late: block.late,
@@ -247,7 +247,7 @@ mod tests {
     }
 
     /// When more were late than ever, and how many.
-    fn told(seconds: impl IntoIterator<Item = Latencies>) -> Vec<(i64, u32)> {
+    fn reported(seconds: impl IntoIterator<Item = Latencies>) -> Vec<(i64, u32)> {
         let mut rare = Rare::default();
         let seen = seconds.into_iter().enumerate();
         seen.filter_map(|(at, second)| Some((at as i64, rare.see(at as i64, &second, FLOOR)?.late))).collect()
@@ -256,26 +256,26 @@ mod tests {
     #[test]
     fn one_in_a_hundred_for_a_minute() {
         let ill = |from: usize| move |at: usize| second(100, u32::from((from..from + 60).contains(&at)));
-        assert_eq!(told((0..1200).map(ill(600))), [(629, 10)], "known for ten minutes");
-        assert_eq!(told((0..300).map(ill(60))), [(89, 10)], "known for a minute");
-        assert_eq!(told((0..300).map(ill(30))), [], "too little known");
+        assert_eq!(reported((0..1200).map(ill(600))), [(629, 10)], "known for ten minutes");
+        assert_eq!(reported((0..300).map(ill(60))), [(89, 10)], "known for a minute");
+        assert_eq!(reported((0..300).map(ill(30))), [], "too little known");
         let few = |at: usize| second(15, u32::from((3600..3900).contains(&at) && at.is_multiple_of(7)));
-        let told_of_few = told((0..7200).map(few));
-        assert!(matches!(told_of_few[..], [(3600..3900, _)]), "{told_of_few:?}");
+        let reported_of_few = reported((0..7200).map(few));
+        assert!(matches!(reported_of_few[..], [(3600..3900, _)]), "{reported_of_few:?}");
     }
 
     #[test]
     fn what_is_usual_or_chance_or_a_hiccup_is_none() {
         let odd = |at: usize| second(100, u32::from(at.is_multiple_of(97)));
-        assert_eq!(told((0..7200).map(odd)), [], "one in ten thousand, all the time");
+        assert_eq!(reported((0..7200).map(odd)), [], "one in ten thousand, all the time");
         let pairs = |at: usize| second(100, if at % 300 < 2 { 2 } else { 0 });
-        assert_eq!(told((0..7200).map(pairs)), [], "two seconds each five minutes");
+        assert_eq!(reported((0..7200).map(pairs)), [], "two seconds each five minutes");
         let job = |at: usize| second(100, u32::from(at % 600 < 60));
-        assert!(told((0..36_000).map(job)).len() <= 3, "a job each ten minutes");
+        assert!(reported((0..36_000).map(job)).len() <= 3, "a job each ten minutes");
         let hiccup = |at: usize| second(100, if (600..603).contains(&at) { 80 } else { 0 });
-        assert_eq!(told((0..1200).map(hiccup)), [], "three seconds in which most are late");
+        assert_eq!(reported((0..1200).map(hiccup)), [], "three seconds in which most are late");
         let growing = |at: usize| second(if at < 1800 { 100 } else { 1000 }, u32::from(at.is_multiple_of(50)));
-        assert_eq!(told((0..3600).map(growing)), [], "more requests");
+        assert_eq!(reported((0..3600).map(growing)), [], "more requests");
     }
 
     #[test]
@@ -289,14 +289,14 @@ mod tests {
         };
         let is_ill = |at: usize| (3_700..3_760).contains(&at);
         let seconds = (0..7200).map(|at| if at % 300 < 30 { burst() } else { second(100, u32::from(is_ill(at))) });
-        let told = told(seconds);
-        assert!(matches!(told[..], [(3_700..3_790, _)]), "{told:?}");
+        let reported = reported(seconds);
+        assert!(matches!(reported[..], [(3_700..3_790, _)]), "{reported:?}");
     }
 
     #[test]
-    fn what_lasts_is_told_once() {
+    fn what_lasts_is_reported_once() {
         let ill = |at: usize| second(100, u32::from(at >= 1200));
-        assert_eq!(told((0..12_000).map(ill)), [(1229, 10)]);
+        assert_eq!(reported((0..12_000).map(ill)), [(1229, 10)]);
     }
 
     #[test]
@@ -305,6 +305,6 @@ mod tests {
             let is_ill = (600..660).contains(&at);
             second(10_000, if is_ill { 100 } else { 1 + at as u32 % 3 })
         };
-        assert_eq!(told((0..1200).map(ill)), [(629, 1000)]);
+        assert_eq!(reported((0..1200).map(ill)), [(629, 1000)]);
     }
 }

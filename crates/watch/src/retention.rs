@@ -59,7 +59,7 @@ fn about(folder: &Path) -> Option<((String, String), bool)> {
 }
 
 /// Which recordings have to go so that no more than `max_bytes` are left: first what was kept in place of a recording. Of one cause and day the
-/// first one is kept longest; else the oldest go first. One without a verdict is not finished and stays, and so does `newest`: somebody is being told of it.
+/// first one is kept longest; else the oldest go first. One without a verdict is not finished and stays, and so does `newest`: its report is on the way.
 fn too_many(kept: &[Kept], max_bytes: u64, newest: Option<&Path>) -> Vec<PathBuf> {
     let mut bytes: u64 = kept.iter().map(|one| one.bytes).sum();
     let mut seen: HashSet<&(String, String)> = HashSet::new();
@@ -83,7 +83,7 @@ fn too_many(kept: &[Kept], max_bytes: u64, newest: Option<&Path>) -> Vec<PathBuf
     gone
 }
 
-/// Removes what is too much, whatever that is but `newest`; what was removed is told.
+/// Removes what is too much, whatever that is but `newest`; what was removed is reported.
 pub(crate) fn make_room(folder: &Path, max_bytes: u64, newest: &Path) {
     clear(&too_many(&list(folder), max_bytes, Some(newest)));
 }

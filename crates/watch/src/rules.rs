@@ -8,7 +8,7 @@ use crate::signals::{NAMES, Values};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Rule {
-    /// As it is named in what is told.
+    /// As it is named in what is reported.
     pub name: String,
     /// What has to be.
     pub when: When,
@@ -147,7 +147,7 @@ mod tests {
     fn a_rule_tells_once_each_time_it_comes_to_hold() {
         let rule = Rule { name: "collections".to_owned(), when: When::parse("gc.full_per_min > 3 for 3s").unwrap() };
         let mut watched = Watched::new(rule);
-        let told: Vec<usize> = [4, 4, 2, 4, 4, 4, 4, 4, 0, 5, 5, 5]
+        let reported: Vec<usize> = [4, 4, 2, 4, 4, 4, 4, 4, 0, 5, 5, 5]
             .into_iter()
             .enumerate()
             .filter(|(_, value)| {
@@ -156,7 +156,7 @@ mod tests {
             })
             .map(|(at, _)| at)
             .collect();
-        assert_eq!(told, [5, 11]);
+        assert_eq!(reported, [5, 11]);
         assert!(watched.holds());
         assert_eq!(watched.see(&Values::new()), None, "a signal that is not there");
         assert!(!watched.holds());

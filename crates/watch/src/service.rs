@@ -29,7 +29,7 @@ use crate::shortage::Shortage;
 use crate::sidecars::Begun;
 use crate::targets::is_target;
 use crate::triggers::Kind;
-use crate::watched_jvm::{WatchedJvm, Wishes};
+use crate::watched_jvm::{Commands, WatchedJvm};
 use crate::{finder, log, lost, minutes, places, retention, tell, trusted};
 
 /// How often signals, new JVMs and requests are looked for.
@@ -96,7 +96,7 @@ impl Signals {
 struct JvmThread {
     jvm: Jvm,
     before: Before,
-    wishes: Arc<Wishes>,
+    commands: Arc<Commands>,
     thread: JoinHandle<()>,
     is_silent: bool,
 }
@@ -121,7 +121,7 @@ struct Service {
 /// read anew; `program` finishes and explains recordings: `fathom` itself.
 ///
 /// # Errors
-/// When it cannot begin; what goes wrong afterwards is told in the log.
+/// When it cannot begin; what goes wrong afterwards is reported in the log.
 pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &Path) -> Result<(), WatchError> {
     config.folder = trusted::folder(&config.folder).map_err(io(config.folder.display()))?;
     let lock = take_folder(&config.folder)?;
@@ -130,15 +130,15 @@ pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, progra
     serve_metrics(&config, &metrics)?;
     let requests = serve_control(&config.folder)?;
     let (jobs, job_queue) = channel();
-    let (teller, messages) = channel();
-    let told = metrics.clone();
+    let (reporter, messages) = channel();
+    let reported = metrics.clone();
     let (place, first) = (config.folder.clone(), config.tell.clone());
-    let telling = spawn("tell", move || tell::work(&place, &messages, &first, &told))?;
+    let telling = spawn("tell", move || tell::work(&place, &messages, &first, &reported))?;
     let (minutes, rows) = channel();
     let (rows_in, max_bytes, counted) = (config.folder.join("minutes"), config.minutes.disk.0, metrics.clone());
     let keeping = spawn("minutes", move || minutes::work(&rows_in, &rows, max_bytes, &counted))?;
     let admission = Arc::new(Mutex::new(Admission::new(&config, first_start_s(&config.folder))));
-    let (tool, counted, to) = (program.to_owned(), metrics.clone(), (teller.clone(), minutes.clone()));
+    let (tool, counted, to) = (program.to_owned(), metrics.clone(), (reporter.clone(), minutes.clone()));
     let asked = Arc::clone(&admission);
     let concluding = spawn("conclude", move || conclude::work(&tool, &job_queue, (&to.0, &to.1), (&counted, &asked)))?;
     let (finds, found) = channel();
@@ -151,7 +151,7 @@ pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, progra
             jobs,
             minutes: minutes.clone(),
             listener: Arc::new(listen()),
-            teller: teller.clone(),
+            reporter: reporter.clone(),
         },
         shortage: Shortage::default(),
         config: Arc::new(config),
@@ -166,9 +166,9 @@ pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, progra
     service.recover();
     service.work(&found, &requests);
     service.end();
-    // What was recorded is explained and told before the end.
+    // What was recorded is explained and reported before the end.
     let _ = concluding.join();
-    let _ = teller.send(tell::Message::End);
+    let _ = reporter.send(tell::Message::End);
     let _ = telling.join();
     let _ = minutes.send(minutes::Message::End);
     let _ = keeping.join();
@@ -271,7 +271,7 @@ impl Service {
 
     /// Has a JVM of a user who has more than his part of the places give way to this one, which is met again when that has ended.
     fn make_room(&self, jvm: &Jvm) {
-        let of_each = self.watched.iter().filter(|(_, watched)| !watched.wishes.stop.load(Ordering::Relaxed));
+        let of_each = self.watched.iter().filter(|(_, watched)| !watched.commands.stop.load(Ordering::Relaxed));
         let watched: Vec<(JvmKey, u32)> = of_each.map(|(key, watched)| (*key, watched.jvm.target.uid)).collect();
         let way = places::gives_way(&watched, self.config.signals.jvms_max, jvm.target.uid);
         let Some(watched) = way.and_then(|key| self.watched.get(&key)) else {
@@ -280,7 +280,7 @@ impl Service {
                 &[("pid", jvm.target.pid.into()), ("says", "signals.jvms_max".into())],
             );
         };
-        watched.wishes.stop.store(true, Ordering::Relaxed);
+        watched.commands.stop.store(true, Ordering::Relaxed);
         let says =
             format!("its user has more than two thirds of signals.jvms_max; its place is for {}", jvm.target.pid);
         log::line("jvm_not_watched", &[("pid", watched.jvm.target.pid.into()), ("says", says.into())]);
@@ -288,15 +288,15 @@ impl Service {
 
     fn watch(&mut self, jvm: Jvm) -> Result<(), WatchError> {
         let key = (jvm.target.pid, jvm.target.start_ticks);
-        let wishes = Arc::new(Wishes::default());
-        let watched = WatchedJvm::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&wishes));
+        let commands = Arc::new(Commands::default());
+        let watched = WatchedJvm::new(jvm.clone(), Arc::clone(&self.config), Arc::clone(&commands));
         let stop = Arc::clone(&self.signals.stop);
         if let Err(refusal) = self.shared.listener.watch(jvm.target.pid) {
             log::says("not_seen", &refusal.why);
         }
         let handler = IncidentHandler::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
         let thread = spawn("jvm", move || watched.run(&mut { handler }))?;
-        self.watched.insert(key, JvmThread { before: Before::of(&jvm), jvm, wishes, thread, is_silent: false });
+        self.watched.insert(key, JvmThread { before: Before::of(&jvm), jvm, commands, thread, is_silent: false });
         Ok(())
     }
 
@@ -308,7 +308,7 @@ impl Service {
             let jvm = &watched.jvm;
             self.shared.metrics.forget(&metrics::of_jvm(&jvm.main, jvm.target.pid));
             // Its thread ended for another configuration, or for a JVM of another user.
-            if watched.wishes.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
+            if watched.commands.stop.load(Ordering::Relaxed) && jvm.target.is_alive() {
                 self.others.push(watched.jvm);
                 continue;
             }
@@ -343,7 +343,7 @@ impl Service {
     /// Asks the threads of one or all JVMs for a recording; how many there are.
     fn trigger(&self, pid: Option<u32>) -> usize {
         let meant = self.watched.values().filter(|watched| pid.is_none_or(|pid| pid == watched.jvm.target.pid));
-        meant.map(|watched| watched.wishes.trigger.store(true, Ordering::Relaxed)).count()
+        meant.map(|watched| watched.commands.trigger.store(true, Ordering::Relaxed)).count()
     }
 
     /// Takes the configuration anew; one that is wrong changes nothing. All JVMs are watched afresh; what was learned of them is gone.
@@ -373,7 +373,7 @@ impl Service {
     }
 
     fn ask_to_stop(&self) {
-        self.watched.values().for_each(|watched| watched.wishes.stop.store(true, Ordering::Relaxed));
+        self.watched.values().for_each(|watched| watched.commands.stop.store(true, Ordering::Relaxed));
     }
 
     fn stop_watching(&mut self) {
@@ -409,11 +409,11 @@ impl Service {
             watched.is_silent = is;
         }
         self.others.retain(|jvm| jvm.target.is_alive());
-        self.tell_what_was_learned();
+        self.report_what_was_learned();
         self.notify.says("WATCHDOG=1");
     }
 
-    fn tell_what_was_learned(&self) {
+    fn report_what_was_learned(&self) {
         let learned =
             self.shared.admission.lock().ok().and_then(|mut admission| admission.learned(Timestamp::now().as_second()));
         let Some(learned) = learned else { return };
@@ -463,7 +463,7 @@ fn wait_for(mut threads: Vec<JoinHandle<()>>, patience: Duration) -> usize {
 }
 
 fn is_silent(watched: &JvmThread) -> bool {
-    watched.wishes.silent_ms() > SILENT_MS
+    watched.commands.silent_ms() > SILENT_MS
 }
 
 #[cfg(test)]

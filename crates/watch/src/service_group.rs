@@ -26,8 +26,8 @@ fn group(jvm: &Jvm, labels: &Labels) -> String {
     let container = NAMES.iter().find_map(|name| labels.get(*name)).or(jvm.container.as_ref());
     let container = container.map_or_else(String::new, |container| format!(" in {container}"));
     let arguments = jvm.command_line.strip_prefix(jvm.main.as_str()).unwrap_or(&jvm.command_line);
-    let told: Vec<String> = [arguments, jvm.properties.as_str()].iter().map(|text| stable(text.trim())).collect();
-    format!("{}{container} {}", jvm.main, told.join(" ").trim()).trim_end().to_owned()
+    let reported: Vec<String> = [arguments, jvm.properties.as_str()].iter().map(|text| stable(text.trim())).collect();
+    format!("{}{container} {}", jvm.main, reported.join(" ").trim()).trim_end().to_owned()
 }
 
 /// The text without what changes at each start.
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn services_of_one_main_class_are_told_apart_and_restarts_are_not() {
+    fn services_of_one_main_class_are_reported_apart_and_restarts_are_not() {
         let launcher = "org.springframework.boot.loader.JarLauncher";
         let of = |arguments: &str, properties: &str| {
             group(&named(&format!("{launcher} {arguments}"), properties, None), &Labels::new())

@@ -73,7 +73,7 @@ impl Skip {
     }
 
     /// Whether somebody has to know that there is no recording.
-    pub(crate) fn is_to_be_told(self) -> bool {
+    pub(crate) fn is_to_be_reported(self) -> bool {
         !matches!(self, Skip::Running | Skip::Together | Skip::AtOnce | Skip::Learning | Skip::Quiet)
     }
 

@@ -15,10 +15,10 @@ use crate::minutes::{Row, minute_of, recent};
 
 const HOUR_NS: i64 = 3600 * 1_000_000_000;
 
-/// Incidents that are told, the newest first.
+/// Incidents that are reported, the newest first.
 const INCIDENTS_MAX: usize = 200;
 
-/// JVMs that are told, those with requests first.
+/// JVMs that are shown, those with requests first.
 const JVMS_MAX: usize = 200;
 
 /// A verdict is some 10 KB.
@@ -36,7 +36,7 @@ pub struct Status {
     /// JVMs of which there is anything in the last hour.
     pub jvms: Vec<WatchedJvm>,
     /// What was recorded, the newest first.
-    pub incidents: Vec<Told>,
+    pub incidents: Vec<Reported>,
 }
 
 /// A JVM in the last hour.
@@ -79,7 +79,7 @@ pub struct OneMinute {
 
 /// An incident as the page shows it.
 #[derive(Debug, Serialize)]
-pub struct Told {
+pub struct Reported {
     /// Name of its recording, without ending.
     pub id: String,
     /// Number of the recording on the page; nothing where it is gone. Whoever serves the page knows it.
@@ -153,21 +153,21 @@ fn jvms(rows: Vec<Row>, from_ns: i64) -> Vec<WatchedJvm> {
     jvms
 }
 
-fn incidents(folder: &Path) -> Vec<Told> {
+fn incidents(folder: &Path) -> Vec<Reported> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut verdicts: Vec<_> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
     // Names sort by time.
     verdicts.sort_unstable_by(|a, b| b.cmp(a));
-    verdicts.iter().filter_map(|path| told(path)).take(INCIDENTS_MAX).collect()
+    verdicts.iter().filter_map(|path| reported(path)).take(INCIDENTS_MAX).collect()
 }
 
-fn told(path: &Path) -> Option<Told> {
+fn reported(path: &Path) -> Option<Reported> {
     let is_small = fs::metadata(path).ok()?.len() <= VERDICT_MAX_BYTES;
     let incident: Value = serde_json::from_str(&is_small.then(|| fs::read_to_string(path).ok()).flatten()?).ok()?;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let (verdict, first) = (&incident["verdict"], &incident["verdict"]["causes"][0]);
     let errors = || incident["errors"].as_array().into_iter().flatten().filter_map(text).collect::<Vec<_>>().join("; ");
-    Some(Told {
+    Some(Reported {
         id: text(&incident["id"])?,
         recording: None,
         service: text(&incident["jvm"]["main"]),
@@ -222,9 +222,12 @@ mod tests {
         let _listener = control::listen(folder).unwrap();
         let status = status(folder);
         assert!(is_folder(folder) && status.is_running);
-        let told: Vec<(&str, &str, Option<&str>)> =
-            status.incidents.iter().map(|told| (told.id.as_str(), told.says.as_str(), told.cause.as_deref())).collect();
-        assert_eq!(told, [("c", "cut off", None), ("b", "slow 3 s", Some("gc"))]);
+        let reported: Vec<(&str, &str, Option<&str>)> = status
+            .incidents
+            .iter()
+            .map(|reported| (reported.id.as_str(), reported.says.as_str(), reported.cause.as_deref()))
+            .collect();
+        assert_eq!(reported, [("c", "cut off", None), ("b", "slow 3 s", Some("gc"))]);
         assert_eq!(status.incidents[1].at_ns.as_deref(), Some("5"));
     }
 }

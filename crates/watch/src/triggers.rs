@@ -157,11 +157,11 @@ impl Triggers {
         if age_s < self.warm_up_s {
             return Vec::new();
         }
-        let told = self.of_events(second).chain(self.of_values(second)).chain(self.of_requests(age_s, second));
-        told.map(|(kind, which, says)| Trigger { kind, which, says, at_ns }).collect()
+        let reported = self.of_events(second).chain(self.of_values(second)).chain(self.of_requests(age_s, second));
+        reported.map(|(kind, which, says)| Trigger { kind, which, says, at_ns }).collect()
     }
 
-    /// Whether what was told once, when it began, is still so.
+    /// Whether what was reported once, when it began, is still so.
     pub fn lasts(&self, trigger: &Trigger) -> bool {
         let port = self.ports.get(&trigger.which);
         match trigger.kind {
@@ -172,7 +172,7 @@ impl Triggers {
         }
     }
 
-    fn of_events(&self, second: &Second) -> impl Iterator<Item = Told> + use<> {
+    fn of_events(&self, second: &Second) -> impl Iterator<Item = Reported> + use<> {
         let longest = |is_stop: bool, at_least_ns: i64| {
             let meant = second.events.iter().filter(|event| STOPS.contains(&event.kind.as_str()) == is_stop);
             let longest =
@@ -187,47 +187,51 @@ impl Triggers {
         stop.into_iter().chain(wait)
     }
 
-    fn of_values(&mut self, second: &Second) -> impl Iterator<Item = Told> + use<> {
+    fn of_values(&mut self, second: &Second) -> impl Iterator<Item = Reported> + use<> {
         let values = &second.values;
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         if self.oom_kill && values.get("cgroup.oom_kills").is_some_and(|kills| *kills > 0.0) {
-            told.push((Kind::OomKill, String::new(), "the kernel killed a process because memory ran out".to_owned()));
+            reported.push((
+                Kind::OomKill,
+                String::new(),
+                "the kernel killed a process because memory ran out".to_owned(),
+            ));
         }
         if self.lost {
-            told.extend(lost(values));
+            reported.extend(lost(values));
         }
         let throttled = self.throttled.as_mut().and_then(|rule| rule.see(values));
-        told.extend(throttled.map(|says| (Kind::Throttled, String::new(), says)));
+        reported.extend(throttled.map(|says| (Kind::Throttled, String::new(), says)));
         for rule in &mut self.rules {
-            told.extend(rule.see(values).map(|says| (Kind::Rule, rule.name().to_owned(), says)));
+            reported.extend(rule.see(values).map(|says| (Kind::Rule, rule.name().to_owned(), says)));
         }
-        told.into_iter()
+        reported.into_iter()
     }
 
-    fn of_requests(&mut self, at_s: i64, second: &Second) -> impl Iterator<Item = Told> + use<> {
-        let mut told = Vec::new();
+    fn of_requests(&mut self, at_s: i64, second: &Second) -> impl Iterator<Item = Reported> + use<> {
+        let mut reported = Vec::new();
         for (name, requests) in second.ports.iter().filter(|_| self.watches_requests) {
             if self.ports.len() >= PORTS_MAX && !self.ports.contains_key(name) {
                 continue;
             }
             let port = self.ports.entry(name.clone()).or_default();
             for finding in port.see(at_s, requests, self.floors) {
-                told.push(sentence(name, &finding));
+                reported.push(sentence(name, &finding));
             }
         }
-        told.into_iter()
+        reported.into_iter()
     }
 }
 
 /// Kind, which one, and a sentence.
-type Told = (Kind, String, String);
+type Reported = (Kind, String, String);
 
 fn throttled(share: f64) -> Option<Watched> {
     let when = When::parse(&format!("cgroup.throttled_ratio > {share} for 5s")).ok().filter(|_| share > 0.0)?;
     Some(Watched::new(Rule { name: "throttled".to_owned(), when }))
 }
 
-fn lost(values: &Values) -> impl Iterator<Item = Told> + use<> {
+fn lost(values: &Values) -> impl Iterator<Item = Reported> + use<> {
     let what = [("sockets.datagrams_lost", "datagrams"), ("sockets.connects_lost", "attempts to connect")];
     let counted = what.map(|(signal, what)| (what, values.get(signal).copied().unwrap_or(0.0)));
     counted.into_iter().filter(|(_, count)| *count > 0.0).map(|(what, count)| {
@@ -239,7 +243,7 @@ fn lost(values: &Values) -> impl Iterator<Item = Told> + use<> {
     })
 }
 
-fn sentence(port: &str, finding: &Finding) -> Told {
+fn sentence(port: &str, finding: &Finding) -> Reported {
     let ms = |ns: u64| ns as f64 / 1e6;
     let (kind, says) = match finding {
         Finding::Slow { quantile, from_ns, below_ns } => {
@@ -315,12 +319,12 @@ mod tests {
             let port = PortSecond { answered, under_way: 0 };
             Second { ports: BTreeMap::from([(":80".to_owned(), port)]), ..Second::default() }
         };
-        let mut told = (0..600).flat_map(|at_s| {
+        let mut reported = (0..600).flat_map(|at_s| {
             let set_back_s = if at_s < 300 { 0 } else { 3600 };
             triggers.see((100_000 + at_s - set_back_s) * 1_000_000_000, 1000 + at_s, &second(at_s >= 420))
         });
-        let rare = told.next().unwrap();
-        assert_eq!((rare.kind, told.next()), (Kind::RequestsRare, None));
+        let rare = reported.next().unwrap();
+        assert_eq!((rare.kind, reported.next()), (Kind::RequestsRare, None));
         assert!(triggers.lasts(&rare) && !triggers.lasts(&Trigger { kind: Kind::RequestsSlow, ..rare }));
     }
 
@@ -339,13 +343,13 @@ mod tests {
             ("a rule", vec![value("jvm.threads", 101.0); 3], vec![Kind::Rule]),
         ] {
             let mut triggers = triggers(config);
-            let told: Vec<Kind> = seconds
+            let reported: Vec<Kind> = seconds
                 .iter()
                 .enumerate()
                 .flat_map(|(at, second)| triggers.see(at as i64, 1000, second))
                 .map(|trigger| trigger.kind)
                 .collect();
-            assert_eq!(told, expected, "{name}");
+            assert_eq!(reported, expected, "{name}");
             assert_eq!(triggers.see(0, 10, &seconds[0]), [], "{name}: at the start of the JVM");
         }
     }

@@ -49,7 +49,7 @@ pub(crate) trait Watcher {
 
 /// What other threads ask of a watched JVM.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct Commands {
     /// It is to end.
     pub(crate) stop: AtomicBool,
     /// Somebody wants a recording.
@@ -58,7 +58,7 @@ pub(crate) struct Wishes {
     alive_ms: AtomicI64,
 }
 
-impl Wishes {
+impl Commands {
     /// The thread has come this far.
     pub(crate) fn lives(&self) {
         self.alive_ms.store(now_ms(), Ordering::Relaxed);
@@ -85,7 +85,7 @@ pub(crate) struct WatchedJvm {
     /// The JVM.
     pub(crate) jvm: Jvm,
     config: Arc<Config>,
-    wishes: Arc<Wishes>,
+    commands: Arc<Commands>,
     order: Order,
     slots: Vec<Slot>,
     refused: Vec<(&'static str, String)>,
@@ -104,12 +104,12 @@ pub(crate) struct WatchedJvm {
 
 impl WatchedJvm {
     /// Begins to watch a JVM, with what a service that was killed knew of it; nothing is started yet.
-    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, wishes: Arc<Wishes>) -> WatchedJvm {
-        wishes.lives();
+    pub(crate) fn new(jvm: Jvm, config: Arc<Config>, commands: Arc<Commands>) -> WatchedJvm {
+        commands.lives();
         let mut ring = Ring::new(config.capture.before);
         let ring_file = take_over(&jvm, &config, &mut ring);
         WatchedJvm {
-            wishes,
+            commands,
             order: order(&config),
             slots: Vec::new(),
             refused: Vec::new(),
@@ -148,7 +148,7 @@ impl WatchedJvm {
     }
 
     fn is_to_stop(&self) -> bool {
-        self.wishes.stop.load(Ordering::Relaxed)
+        self.commands.stop.load(Ordering::Relaxed)
     }
 
     /// Whether there is a JVM to be watched, and somebody who wants it watched.
@@ -156,7 +156,7 @@ impl WatchedJvm {
         !self.is_to_stop() && self.jvm.target.is_alive()
     }
 
-    /// Starts all collectors of the configuration; what is refused and was not before is told.
+    /// Starts all collectors of the configuration; what is refused and was not before is reported.
     pub(crate) fn start(&mut self, watcher: &mut dyn Watcher) {
         self.slots.clear();
         self.started_s = 0;
@@ -224,15 +224,15 @@ impl WatchedJvm {
         self.ring.push(now_ns, segment);
         let mut second = self.meter.second();
         second.dropped += self.ring.take_dropped();
-        self.wishes.lives();
+        self.commands.lives();
         watcher.second(now_ns, &second);
         self.look_for_missing(watcher);
         let age_s = self.age_at_start_s + self.began.elapsed().as_secs() as i64;
-        let mut told = self.triggers.see(now_ns, age_s, &second);
-        if self.wishes.trigger.swap(false, Ordering::Relaxed) {
-            told.insert(0, Trigger::by_hand(now_ns));
+        let mut reported = self.triggers.see(now_ns, age_s, &second);
+        if self.commands.trigger.swap(false, Ordering::Relaxed) {
+            reported.insert(0, Trigger::by_hand(now_ns));
         }
-        watcher.triggered(self, &told);
+        watcher.triggered(self, &reported);
         if self.ticks.is_multiple_of(100) {
             self.look_at_clock(watcher);
         }
@@ -280,19 +280,19 @@ impl WatchedJvm {
         self.ring.copy()
     }
 
-    /// What the recorder's collectors are told: the same clock and limits.
+    /// What the recorder's collectors are reported: the same clock and limits.
     pub(crate) fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Whether a reason that was told is still there.
+    /// Whether a reason that was reported is still there.
     pub(crate) fn lasts(&self, trigger: &Trigger) -> bool {
         self.triggers.lasts(trigger)
     }
 
     /// What others want of it.
-    pub(crate) fn wishes(&self) -> Arc<Wishes> {
-        Arc::clone(&self.wishes)
+    pub(crate) fn commands(&self) -> Arc<Commands> {
+        Arc::clone(&self.commands)
     }
 
     /// The configuration.
@@ -363,9 +363,9 @@ pub(crate) mod tests {
     use crate::config::Signals;
 
     #[derive(Default)]
-    struct Told(Vec<&'static str>);
+    struct Reported(Vec<&'static str>);
 
-    impl Watcher for Told {
+    impl Watcher for Reported {
         fn started(&mut self, name: &'static str, refused: Option<&Refusal>) {
             self.0.extend(refused.map(|_| name));
         }
@@ -391,19 +391,19 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_once_also_after_a_recording() {
+    fn a_refusal_is_reported_once_also_after_a_recording() {
         let signals = Signals { collectors: vec!["hsperfdata".to_owned()], ..Signals::default() };
         let folder = tempfile::tempdir().unwrap();
         let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
-        let wishes = Arc::new(Wishes::default());
-        let mut watched = WatchedJvm::new(no_jvm(), Arc::new(config), Arc::clone(&wishes));
-        let mut told = Told::default();
-        watched.start(&mut told);
+        let commands = Arc::new(Commands::default());
+        let mut watched = WatchedJvm::new(no_jvm(), Arc::new(config), Arc::clone(&commands));
+        let mut reported = Reported::default();
+        watched.start(&mut reported);
         watched.hand_over();
         assert!(watched.goes_on());
-        watched.start(&mut told);
-        assert_eq!((told.0, watched.refused().len()), (vec!["hsperfdata"], 1));
-        wishes.stop.store(true, Ordering::Relaxed);
+        watched.start(&mut reported);
+        assert_eq!((reported.0, watched.refused().len()), (vec!["hsperfdata"], 1));
+        commands.stop.store(true, Ordering::Relaxed);
         assert!(!watched.goes_on());
     }
 
@@ -439,11 +439,11 @@ pub(crate) mod tests {
         let jvm = Jvm { target: Target::of(child.id()).unwrap(), ..no_jvm() };
         let signals = Signals { collectors: vec!["threads".to_owned()], ..Signals::default() };
         let folder = tempfile::tempdir().unwrap();
-        let wishes = Arc::new(Wishes::default());
+        let commands = Arc::new(Commands::default());
         let config = Config { signals, folder: folder.path().to_owned(), ..Config::default() };
-        wishes.trigger.store(true, Ordering::Relaxed);
+        commands.trigger.store(true, Ordering::Relaxed);
         let mut killer = Killer { child, seconds: 0, ended: Vec::new() };
-        WatchedJvm::new(jvm, Arc::new(config), wishes).run(&mut killer);
+        WatchedJvm::new(jvm, Arc::new(config), commands).run(&mut killer);
         killer.child.wait().unwrap();
         assert_eq!((killer.seconds, killer.ended), (1, vec!["the process ended".to_owned()]));
     }
@@ -452,16 +452,16 @@ pub(crate) mod tests {
     fn who_comes_after_a_kill_has_the_time_before() {
         let folder = tempfile::tempdir().unwrap();
         let config = Arc::new(Config { folder: folder.path().to_owned(), ..Config::default() });
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         let mut killed = WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default());
         for _ in 0..5 {
             killed.found.add_span(killed.order.clock.now_ns(), 5, 7, "request", ":80", "", "test");
-            killed.second(&mut told);
+            killed.second(&mut reported);
         }
         std::mem::forget(killed);
         std::mem::forget(WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default()));
         let mut killed_soon = WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default());
-        killed_soon.second(&mut told);
+        killed_soon.second(&mut reported);
         std::mem::forget(killed_soon);
         let mut watched = WatchedJvm::new(no_jvm(), Arc::clone(&config), Arc::default());
         let (rows, _) = watched.hand_over();

@@ -18,7 +18,7 @@ use fathom_evidence::detail::{self, BlockRequest};
 use fathom_evidence::kinds::{counter, loss, role, span};
 use fathom_evidence::{Recording, Thread};
 
-use crate::bpf::{Programs, Recipe, Ring, Increment, Increments, Table, counter_of};
+use crate::bpf::{Increment, Increments, Programs, Recipe, Ring, Table, counter_of};
 use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{Completed, STAGES, Sum, device_and_operation, operation};

@@ -12,11 +12,11 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, stopped, subject};
 
+use crate::changed_counters::ChangedCounters;
 use crate::control_groups::parse::{self, CpuMax};
 use crate::control_groups::place::{Group, Line, Places};
-use crate::changed_counters::ChangedCounters;
-use crate::rate_limit::RateLimit;
 use crate::procfs;
+use crate::rate_limit::RateLimit;
 use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use source::{BY_CONTROLLER, Source, Taker, UNIFIED};

@@ -5,12 +5,12 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
+use crate::changed_counters::ChangedCounters;
 use crate::control_groups::parse::{self, Io, IoLimit};
 use crate::control_groups::place::Group;
-use crate::changed_counters::ChangedCounters;
-use crate::rate_limit::RateLimit;
 use crate::pressure;
 use crate::procfs::{ProcFile, named_numbers, number, utf8};
+use crate::rate_limit::RateLimit;
 
 /// How the text of a file is to be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use fathom_evidence::kinds::{counter, span};
 use super::parse::{Late, Place, Read, Reader, bucket_from_ns};
 use super::{ARRIVALS, DROPS, NAME};
 use crate::Clock;
-use crate::bpf::{LeftOut, Part, Increments, counter_of};
+use crate::bpf::{Increments, LeftOut, Part, counter_of};
 use crate::changed_counters::ChangedCounters;
 
 /// The numbers of a thread.

@@ -15,7 +15,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PacketDrop};
 use fathom_evidence::kinds::{counter, loss, span};
 
-use crate::bpf::{Programs, Recipe, Increments, Table, counter_of, halves, may_load, words};
+use crate::bpf::{Increments, Programs, Recipe, Table, counter_of, halves, may_load, words};
 use crate::procfs;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use ports::Ports;

@@ -6,10 +6,10 @@
 mod compared;
 mod container;
 mod devices;
+mod file_systems;
 mod host;
 mod jars;
 mod parse;
-mod file_systems;
 mod process;
 mod sheet;
 

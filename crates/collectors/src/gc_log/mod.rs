@@ -72,7 +72,8 @@ impl Log {
         })?;
         let number = descriptor(target, &wanted)
             .ok_or_else(|| Refusal::new(format!("the JVM does not have its log {wanted} open for writing"), ""))?;
-        let opened = hostile_files::written(target, &number).and_then(|(file, is)| Log::of(file, (is.st_dev, is.st_ino)));
+        let opened =
+            hostile_files::written(target, &number).and_then(|(file, is)| Log::of(file, (is.st_dev, is.st_ino)));
         opened.map_err(|error| Refusal::new(format!("{wanted}: {error}"), "run as the JVM's user, or as root"))
     }
 

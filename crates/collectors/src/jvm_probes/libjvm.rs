@@ -39,7 +39,8 @@ impl Libjvm {
         let mapping = maps.iter().find(|mapping| mapping.has_file() && mapping.file_name() == "libjvm.so");
         let mapping = mapping
             .ok_or_else(|| Refusal::new(format!("process {} is no JVM: it has no libjvm.so mapped", target.pid), ""))?;
-        let file = hostile_files::open_mapped(target, mapping).ok_or_else(|| unreadable(mapping, "it cannot be opened"))?;
+        let file =
+            hostile_files::open_mapped(target, mapping).ok_or_else(|| unreadable(mapping, "it cannot be opened"))?;
         let bytes = Bytes(file);
         let (places, by_functions) = places(&bytes).map_err(|error| unreadable(mapping, &error.to_string()))?;
         if places.is_empty() {

@@ -27,7 +27,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, subject};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Programs, Recipe, Ring, Increments, UserPlaces, counter_of, may_load, words};
+use crate::bpf::{Increments, Programs, Recipe, Ring, UserPlaces, counter_of, may_load, words};
 use crate::mapped::Mapped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use collections::Collections;

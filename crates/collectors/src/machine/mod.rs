@@ -14,8 +14,8 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
 use crate::changed_counters::ChangedCounters;
-use crate::rate_limit::RateLimit;
 use crate::procfs::ProcFile;
+use crate::rate_limit::RateLimit;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::{MODES, Stat};
 

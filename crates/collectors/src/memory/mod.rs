@@ -15,9 +15,9 @@ use fathom_evidence::kinds::{counter, loss};
 use rustix::system::uname;
 
 use crate::changed_counters::ChangedCounters;
-use crate::rate_limit::RateLimit;
 use crate::pressure;
 use crate::procfs::ProcFile;
+use crate::rate_limit::RateLimit;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use parse::VmStat;
 
@@ -72,7 +72,10 @@ impl Collector for Memory {
             pressure: ["cpu", "memory", "io"].into_iter().filter_map(pressure).collect(),
             meminfo: Slow { file: ProcFile::open("/proc/meminfo").ok(), limit: second() },
             status: Slow { file: ProcFile::open(target.proc("status")).ok(), limit: second() },
-            rollup: Slow { file: ProcFile::open(target.proc("smaps_rollup")).ok(), limit: RateLimit::every(ROLLUP_PERIOD) },
+            rollup: Slow {
+                file: ProcFile::open(target.proc("smaps_rollup")).ok(),
+                limit: RateLimit::every(ROLLUP_PERIOD),
+            },
             rollup_yields: kernel_is_since(ROLLUP_YIELDS_SINCE),
         }))
     }

@@ -10,10 +10,10 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::parse::{SlowFault, THREAD_WORDS, ThreadFaults};
 use super::rows::Rows;
 use super::{COUNT_PERIOD, NAME};
-use crate::bpf::{SlotTable, Programs, Recipe, Ring, words};
+use crate::bpf::{Programs, Recipe, Ring, SlotTable, words};
 use crate::clock::monotonic_ns;
-use crate::rate_limit::RateLimit;
 use crate::perf::{FaultEvent, Occasion};
+use crate::rate_limit::RateLimit;
 use crate::{Observer, Order, Refusal, Target};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page_faults.bpf.o"));

@@ -7,7 +7,7 @@ use fathom_evidence::tables::Span;
 
 use super::parse::ThreadFaults;
 use super::{BUCKETS, NAME};
-use crate::bpf::{Part, Increment, Increments, counter_of};
+use crate::bpf::{Increment, Increments, Part, counter_of};
 use crate::symbols::{BoundCall, Symbols, UserStack};
 use crate::{Clock, Order, Target};
 

@@ -23,9 +23,9 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, recorded, subject};
 
-use crate::bpf::{Part, Increment, Increments, counter_of};
-use crate::clock::monotonic_ns;
+use crate::bpf::{Increment, Increments, Part, counter_of};
 use crate::changed_counters::ChangedCounters;
+use crate::clock::monotonic_ns;
 use crate::rate_limit::RateLimit;
 use crate::{Clock, Collector, Lesser, Observer, Order, Refusal, Target, Tier};
 use older::Older;
@@ -284,7 +284,12 @@ const UNPAIRED: [(&str, Part<Unpaired>); 4] = [
 ];
 
 /// Writes those numbers of an endpoint that grew.
-fn write<V: Copy, const N: usize>(grown: &Increment<V>, words: [(&str, Part<V>); N], endpoint: &str, found: &mut Recording) {
+fn write<V: Copy, const N: usize>(
+    grown: &Increment<V>,
+    words: [(&str, Part<V>); N],
+    endpoint: &str,
+    found: &mut Recording,
+) {
     for (name, number) in words {
         let row = counter_of(found, name, endpoint, 0, NAME);
         grown.write(found, &row, number);

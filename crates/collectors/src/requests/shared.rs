@@ -115,7 +115,8 @@ impl Shared {
         config.extend(Calls::new().table(kind_of_call));
         let without: &[&str] = if sees_begin { &[] } else { &[BEGIN_OF_SEND.1] };
         let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without, spare: SPARE })?;
-        let (sums, targets) = (MappedArray::new(&programs.map("sums_of")?)?, MappedArray::new(&programs.map("targets")?)?);
+        let (sums, targets) =
+            (MappedArray::new(&programs.map("sums_of")?)?, MappedArray::new(&programs.map("targets")?)?);
         let [processes, listened, listeners, endpoints, named, unused] =
             ["processes", "listened", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
         let unused = unused?;

@@ -23,7 +23,7 @@ use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use crate::bpf::{Calls, SlotTable, Programs, Recipe, Ring, Increment, Increments, Spare, Walker, counter_of};
+use crate::bpf::{Calls, Increment, Increments, Programs, Recipe, Ring, SlotTable, Spare, Walker, counter_of};
 use crate::clock::monotonic_ns;
 use crate::rate_limit::RateLimit;
 use crate::symbols::Symbols;

@@ -33,7 +33,13 @@ impl Listeners {
     }
 
     /// Writes the numbers of the target's own that changed.
-    pub(super) fn look(&mut self, own: &OwnedSockets, clock: Clock, numbers: &mut ChangedCounters, found: &mut Recording) {
+    pub(super) fn look(
+        &mut self,
+        own: &OwnedSockets,
+        clock: Clock,
+        numbers: &mut ChangedCounters,
+        found: &mut Recording,
+    ) {
         let at_ns = clock.now_ns();
         let (Ok(kernel), Some(reading)) = (&mut self.kernel, self.limit.begin(at_ns)) else { return };
         let is_own = |socket: &Socket| own.has(u64::from(socket.inode), u64::from(socket.uid));

@@ -18,10 +18,10 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss};
 
-use crate::clock::thread_cpu_ns;
 use crate::changed_counters::ChangedCounters;
-use crate::rate_limit::RateLimit;
+use crate::clock::thread_cpu_ns;
 use crate::procfs::{MAX_BYTES, ProcFile};
+use crate::rate_limit::RateLimit;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
 use listeners::Listeners;
 use owned::OwnedSockets;

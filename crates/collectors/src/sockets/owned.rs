@@ -9,8 +9,8 @@ use rustix::fs::{Dir, readlinkat};
 
 use super::parse;
 use crate::Target;
-use crate::rate_limit::RateLimit;
 use crate::procfs;
+use crate::rate_limit::RateLimit;
 
 /// Descriptors beyond this many are not looked at.
 const MAX_DESCRIPTORS: usize = 200_000;

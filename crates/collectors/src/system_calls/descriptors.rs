@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::Target;
 use crate::clock::monotonic_ns;
-use crate::rate_limit::RateLimit;
 use crate::procfs;
+use crate::rate_limit::RateLimit;
 
 /// How often the machine's sockets are read at most.
 const PERIOD: Duration = Duration::from_millis(100);

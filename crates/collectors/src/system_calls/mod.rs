@@ -20,7 +20,7 @@ use fathom_evidence::system_calls::{ON_DESCRIPTOR, TRANSFERS, WAITS};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
-use crate::bpf::{Calls, Part, SlotTable, Programs, Recipe, Ring, Increment, Increments, counter_of};
+use crate::bpf::{Calls, Increment, Increments, Part, Programs, Recipe, Ring, SlotTable, counter_of};
 use crate::clock::monotonic_ns;
 use crate::rate_limit::RateLimit;
 use crate::symbols::Symbols;

@@ -19,8 +19,8 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, recorded, stopped, subject};
 
-use crate::clock::thread_cpu_ns;
 use crate::changed_counters::ChangedCounters;
+use crate::clock::thread_cpu_ns;
 use crate::procfs::{self, ProcFile};
 use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};

@@ -181,18 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_told_once_when_they_change_and_each_day() {
+    fn facts_are_reported_once_when_they_change_and_each_day() {
         let mut looks = Looks::default();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for minute in 0..3000 {
             let at_ns = 20_000 * DAY_NS + minute * MINUTE_NS;
             if looks.is_due(at_ns) {
                 let value = if minute < 700 { "true" } else { "false" };
-                told.extend(looks.news(at_ns, facts(value)).map(|found| (minute, found[0].1.clone())));
+                reported.extend(looks.news(at_ns, facts(value)).map(|found| (minute, found[0].1.clone())));
             }
         }
-        let told: Vec<_> = told.iter().map(|(minute, value)| (*minute, &**value)).collect();
-        assert_eq!(told, [(0, "true"), (700, "false"), (1440, "false"), (2880, "false")]);
+        let reported: Vec<_> = reported.iter().map(|(minute, value)| (*minute, &**value)).collect();
+        assert_eq!(reported, [(0, "true"), (700, "false"), (1440, "false"), (2880, "false")]);
         assert_eq!(looks.news(0, Vec::new()), None, "nothing could be read");
     }
 

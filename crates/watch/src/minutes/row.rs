@@ -139,7 +139,7 @@ row! {
     ["ms/s"] compiler_ms_per_s: f64,
     /// Most threads.
     ["number"] jvm_threads_max: f64,
-    /// Collectors that saw the JVM not at all or in part, one after the other; what they would have told is missing or coarse.
+    /// Collectors that saw the JVM not at all or in part, one after the other; what they would have reported is missing or coarse.
     ["text"] not_seen: String,
     /// Reasons to record, by their kinds, one after the other, each once.
     ["text"] triggers: String,

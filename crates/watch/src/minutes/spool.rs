@@ -33,7 +33,7 @@ const HOUR_NS: i64 = 3600 * 1_000_000_000;
 /// The journal takes no more: two hours of 200 JVMs are 15 MB.
 const JOURNAL_MAX_BYTES: u64 = 64 << 20;
 
-/// What the keeper of the rows is told.
+/// What is sent to the keeper of the rows.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A row, or more about one.
@@ -169,7 +169,7 @@ impl Spool {
         fs::rename(unfinished, path)
     }
 
-    /// A failure is told when it begins, and when it has ended.
+    /// A failure is reported when it begins, and when it has ended.
     fn tell(&mut self, kept: io::Result<()>) {
         let was_failing = std::mem::replace(&mut self.is_failing, kept.is_err());
         match kept {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_kept_is_told_once() {
+    fn what_cannot_be_kept_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::new(&folder.path().join("a"));
         fs::write(folder.path().join("a"), "").unwrap();

@@ -88,7 +88,7 @@ fn take(message: Message, waiting: &mut VecDeque<Waiting>, metrics: &Metrics) {
 
 fn give_up(one: Option<&Waiting>, says: &str, metrics: &Metrics) {
     one.into_iter().for_each(|one| outbox::remove(&one.message.path));
-    metrics.told("webhook", false);
+    metrics.reported("webhook", false);
     log::says("webhook_given_up", says);
 }
 
@@ -108,7 +108,7 @@ fn deliver(
         match send(&one.message.body) {
             Ok(()) => {
                 outbox::remove(&one.message.path);
-                metrics.told("webhook", true);
+                metrics.reported("webhook", true);
             }
             Err(error) if Timestamp::now().as_second() - one.message.written_s > GIVEN_UP_S => {
                 give_up(Some(&one), &format!("webhook {number}: {error}"), metrics);

@@ -9,7 +9,7 @@ use crate::incident::Incident;
 use crate::sidecars;
 use crate::trusted::Owner;
 
-/// A program that takes longer is ended: the next incident wants to be told as well.
+/// A program that takes longer is ended: the next incident is to be reported as well.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const LOOK: Duration = Duration::from_millis(50);

@@ -32,7 +32,7 @@ const STACK_BYTES: usize = 512 << 10;
 /// Programs that wait for the one before: each may take minutes.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the teller is asked.
+/// What the reporter is asked.
 pub(crate) enum Message {
     /// To tell that something was noticed, or that it is not recorded.
     Notice(Box<Notice>, Tell),
@@ -44,13 +44,13 @@ pub(crate) enum Message {
 
 /// Works until it is asked to end, or all senders are gone. What a service before could not send is sent first.
 pub(crate) fn work(folder: &Path, messages: &Receiver<Message>, first: &Tell, metrics: &Metrics) {
-    let mut teller = Teller::new(folder, metrics);
-    teller.send_left(first);
+    let mut reporter = Reporter::new(folder, metrics);
+    reporter.send_left(first);
     loop {
         match messages.recv_timeout(LOOK) {
-            Ok(Message::Notice(notice, tell)) => teller.notice(&notice, &tell),
-            Ok(Message::Verdict(incident, tell)) => teller.verdict(*incident, &tell),
-            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return teller.end(),
+            Ok(Message::Notice(notice, tell)) => reporter.notice(&notice, &tell),
+            Ok(Message::Verdict(incident, tell)) => reporter.verdict(*incident, &tell),
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return reporter.end(),
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
@@ -77,24 +77,24 @@ impl<T: Send + 'static> Worker<T> {
     }
 }
 
-struct Teller {
+struct Reporter {
     outbox: Outbox,
     metrics: Metrics,
     addresses: HashMap<u64, Worker<Asked>>,
     program: Worker<(Incident, Tell)>,
 }
 
-impl Teller {
-    fn new(folder: &Path, metrics: &Metrics) -> Teller {
+impl Reporter {
+    fn new(folder: &Path, metrics: &Metrics) -> Reporter {
         let counted = metrics.clone();
         let program = Worker::start("command", move |incidents: Receiver<(Incident, Tell)>| {
             for (incident, tell) in incidents {
                 let ran = command::run(&tell.command, tell.owner, &incident);
-                counted.told("command", ran.is_ok());
+                counted.reported("command", ran.is_ok());
                 ran.unwrap_or_else(|error| log::says("command_failed", &error));
             }
         });
-        Teller { outbox: Outbox::of(folder), metrics: metrics.clone(), addresses: HashMap::new(), program }
+        Reporter { outbox: Outbox::of(folder), metrics: metrics.clone(), addresses: HashMap::new(), program }
     }
 
     fn send_left(&mut self, tell: &Tell) {
@@ -116,7 +116,7 @@ impl Teller {
 
     fn verdict(&mut self, incident: Incident, tell: &Tell) {
         log::line("incident", &[("says", incident.line().into()), ("incident", serde_json::json!(incident))]);
-        // What was kept in place of a recording is there to be looked at; that there is none was told.
+        // What was kept in place of a recording is there to be looked at; that there is none was reported.
         if incident.not_recorded.is_some() && incident.severity < Severity::Critical {
             return;
         }

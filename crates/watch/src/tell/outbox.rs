@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_apart_by_where_and_how() {
+    fn addresses_are_reported_apart_by_where_and_how() {
         let key = |url: &str, format| key(&webhook(url, format));
         assert_eq!(key("a", Format::Json), key("a", Format::Json));
         assert!(key("a", Format::Json) != key("b", Format::Json) && key("a", Format::Json) != key("a", Format::Slack));

@@ -52,14 +52,14 @@ fn an_address_that_hangs_holds_up_no_other_and_what_it_missed_is_sent_by_the_nex
     };
     let (messages, queue) = channel();
     let (of_teller, place) = (tell.clone(), folder.path().to_owned());
-    let teller = thread::spawn(move || work(&place, &queue, &of_teller, &Metrics::default()));
+    let reporter = thread::spawn(move || work(&place, &queue, &of_teller, &Metrics::default()));
     messages.send(to(notice("a"), &tell)).unwrap();
     let body = body_of(lively.accept().unwrap().0);
     assert!(body.contains("\"stage\":\"noticed\"") && body.contains("\"id\":\"a\""), "{body}");
     // It is killed; the silent one answers the next.
     messages.send(Message::End).unwrap();
     drop(silent);
-    teller.join().unwrap();
+    reporter.join().unwrap();
     let left = Outbox::of(folder.path()).left();
     assert_eq!(left.len(), 1);
     let answers = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -72,9 +72,9 @@ fn an_address_that_hangs_holds_up_no_other_and_what_it_missed_is_sent_by_the_nex
     Outbox::of(folder.path()).write(&mut message).unwrap();
     let (messages, queue) = channel();
     let place = folder.path().to_owned();
-    let teller = thread::spawn(move || work(&place, &queue, &moved, &Metrics::default()));
+    let reporter = thread::spawn(move || work(&place, &queue, &moved, &Metrics::default()));
     assert!(body_of(answers.accept().unwrap().0).contains("\"id\":\"a\""));
     messages.send(Message::End).unwrap();
-    teller.join().unwrap();
+    reporter.join().unwrap();
     assert!(Outbox::of(folder.path()).left().is_empty());
 }
