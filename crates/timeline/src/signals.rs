@@ -11,6 +11,7 @@ mod made_of;
 mod pools;
 pub(crate) mod rare;
 mod rows;
+mod unread;
 
 use std::ops::Range;
 
@@ -38,6 +39,8 @@ pub enum SignalKind {
     MedianLatency,
     /// Share of the requests of a second that were late, where those are few of all but more than at other times.
     RareRequests,
+    /// For how long half of the requests lay in their sockets until somebody read them, in ns.
+    UnreadRequests,
     /// Share of time in which the whole application stood still.
     Stopped,
     /// Share of time in which full collections, or ones that were asked for, stopped everything:
@@ -201,6 +204,7 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.push(for_good(SignalKind::LostDatagrams, &sources.lost_datagrams(), account));
     signals.push(for_good(SignalKind::RefusedConnections, &sources.refused_connections(), account));
     signals.extend(latency::all(account));
+    signals.extend(unread::signal(sources, account));
     signals.extend(hanging::signal(sources, account));
     signals.extend(throttled(sources, account));
     signals.extend(cpu(account));

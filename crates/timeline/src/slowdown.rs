@@ -316,7 +316,9 @@ fn late_seconds(requests: &Requests, detected: &[Detection]) -> Option<Vec<bool>
     let of_latency = |detected: &&Detection| detected.signal.kind == SignalKind::RequestLatency;
     let is_told = detected.iter().any(|detected| !detected.signal.kind.is_loss() && detected.slow.contains(&true));
     let threshold = detected.iter().find(of_latency).filter(|_| is_told)?.threshold;
-    Some(requests.longest_ns.iter().map(|longest| longest.is_none_or(|longest| longest >= threshold)).collect())
+    let is_late = |index: usize| detected.iter().any(|one| one.signal.kind.is_latency() && one.slow[index]);
+    let longest = requests.longest_ns.iter().enumerate();
+    Some(longest.map(|(index, longest)| longest.is_none_or(|ns| ns >= threshold) || is_late(index)).collect())
 }
 
 /// Whether requests were later in some seconds than in others.

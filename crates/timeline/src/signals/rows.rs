@@ -114,6 +114,11 @@ const ROWS: &[Row; SignalKind::BelowJava as usize + 1] = &[
         says: "up to {} of a second's requests were late{longest}: few of all, but more than at other times",
         about: About::Latency,
         limits: Limits { floor: 0.001, alone: 1.0, ideal_is_zero: false, ..OFTEN }, ..SHARE },
+    // Nobody's requests have to wait for so long, and where the service keeps up hardly any does.
+    Row { kind: SignalKind::UnreadRequests, name: "unread_requests",
+        says: "half of the requests waited for up to {} until the service read them",
+        at_start: AtStart::WarmUp,
+        limits: Limits { floor: NOTICED_NS, alone: f64::INFINITY, ideal_is_zero: true, ..LATENCY }, ..REQUESTS },
     Row { kind: SignalKind::Stopped, name: "stopped", says: "the application was stopped for up to {} of a second",
         ..SHARE },
     Row { kind: SignalKind::FullCollections, name: "full_collections",
