@@ -2,6 +2,7 @@
 
 pub mod aarch64;
 pub mod block_io;
+mod busiest;
 pub mod calls;
 pub mod code_cache;
 pub mod collections;
@@ -23,5 +24,6 @@ pub mod unsent;
 pub mod waits;
 pub mod waits_below;
 
+pub use busiest::{Busiest, busiest};
 pub use cpu_shortage::{CpuShortage, cpu_shortage};
 pub use fathom_timeline::median;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use fathom_evidence::detail::RunQueueWait;
-use fathom_evidence::kinds::counter;
+use fathom_evidence::kinds::{counter, event};
 use fathom_timeline::ThreadState;
 
 use crate::limits::HALF_A_THREAD;
-use crate::measure::cpu_shortage;
+use crate::measure::{Busiest, busiest, cpu_shortage};
 use crate::signs::Signs;
 use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Need, Support, format};
 
@@ -51,6 +51,11 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
     if let Some((name, part)) = who_ran_instead(comparison) {
         text += &format!("; in {} of the time of the long waits {name} ran instead", format::percent(part));
     }
+    let own = fills_the_cpus_itself(comparison);
+    if let Some((used, Busiest { method, part, .. })) = &own {
+        let (used, part) = (format::percent(*used), format::percent(*part));
+        text += &format!("; this process itself used {used} of the CPUs, {part} of that in {method}");
+    }
     if is_as_ever(comparison, &waiting) {
         let says = format!("{text}: no more than in the baseline, which may have been as bad");
         return Finding::unknown(&says, "fathom explain … --baseline RECORDING").with(waiting);
@@ -70,8 +75,30 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
         let of_others = comparison.evidence(Evidence::CPU_OF_OTHERS, cores, "cores", "counters");
         finding = finding.with(of_others.of(&[counter::CPU_MACHINE_RATIO]));
     }
+    if let Some((_, busiest)) = own {
+        finding.actions.push(format!("make {} cheaper or call it less: it is what has the CPUs", busiest.method));
+        finding = finding.with(of_busiest(comparison, &busiest));
+    }
     finding.claims.push(Claim::all(ThreadState::Runnable));
     finding
+}
+
+/// What runs on the CPUs where they are full, this process has most of them, and one method has most of that.
+fn fills_the_cpus_itself(comparison: &Comparison<'_>) -> Option<(f64, Busiest)> {
+    let shortage = cpu_shortage(comparison);
+    let (used, own) = shortage.machine.zip(shortage.own)?;
+    let busiest = busiest(comparison).filter(|busiest| busiest.part >= MOST)?;
+    (shortage.is_full() == Some(true) && own >= MOST * used).then_some((own, busiest))
+}
+
+/// More than this part of something is most of it.
+const MOST: f64 = 0.5;
+
+fn of_busiest(comparison: &Comparison<'_>, busiest: &Busiest) -> Evidence {
+    let label = format!("part of the application's CPU in {}", busiest.method);
+    let evidence = comparison.evidence(&label, (busiest.part, None), "ratio", "samples");
+    let stack = comparison.stack_text(busiest.stack, 12);
+    Evidence { stack, ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }
 
 /// Whether threads wait for CPUs a lot, and did so in the rest of the recording: that this is usual nobody knows.
