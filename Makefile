@@ -8,7 +8,8 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: deps-demo page ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
-	ZSTD_SYS_USE_PKG_CONFIG=1 cargo build --profile demo --package fathom # with Debian's libzstd, which is compiled already
+	# Without what it does not need, and with Debian's libzstd, which is compiled already.
+	ZSTD_SYS_USE_PKG_CONFIG=1 cargo build --profile demo --package fathom --no-default-features
 	"$(TARGET)/demo/fathom" lab run code_cache_churn --both --html target/demo.html || { [ $$? -eq 4 ] \
 		&& echo "The machine was too busy to show it (INCONCLUSIVE above): free the CPUs and run make demo again."; }
 

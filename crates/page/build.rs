@@ -25,16 +25,14 @@ fn main() -> io::Result<()> {
     }
     let single = root.join(SINGLE).join("index.html");
     let single = if single.is_file() { single } else { fallback };
-    let mut code =
-        String::from("/// The files of the served page by name.\npub(crate) static SERVED: &[(&str, &[u8])] = &[\n");
+    let mut code = String::from("/// The files of the served page by name.\nstatic SERVED: &[(&str, &[u8])] = &[\n");
     for (name, path) in served {
         let _ = writeln!(code, "    ({name:?}, include_bytes!({path:?})),");
     }
-    let _ = writeln!(
-        code,
-        "];\n\n/// The page that is one file.\npub(crate) static SINGLE: &str = include_str!({single:?});"
-    );
-    fs::write(out.join("assets.rs"), code)?;
+    code += "];\n";
+    fs::write(out.join("served.rs"), code)?;
+    let code = format!("/// The page that is one file.\nstatic SINGLE: &str = include_str!({single:?});\n");
+    fs::write(out.join("single.rs"), code)?;
     // The folders are part of the sources, so that they are there to be watched before the page is built.
     println!("cargo::rerun-if-changed={SERVED}");
     println!("cargo::rerun-if-changed={SINGLE}");

@@ -2,6 +2,7 @@
 //! Container Initiative is given (containerd and with it Kubernetes, CRI-O, Podman). No engine is asked.
 
 mod image;
+pub mod labels;
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ pub(crate) fn is_id(container: &str) -> bool {
 }
 
 /// What engines of this host wrote about a container when they started it; nothing where its engine is not known.
-pub fn documents(container: &str) -> Vec<Value> {
+fn documents(container: &str) -> Vec<Value> {
     documents_in(host(), container)
 }
 
@@ -63,7 +64,7 @@ fn host() -> &'static Path {
 }
 
 /// The same in a folder that is the host's root.
-pub fn documents_in(host: &Path, container: &str) -> Vec<Value> {
+fn documents_in(host: &Path, container: &str) -> Vec<Value> {
     if !is_id(container) {
         return Vec::new();
     }

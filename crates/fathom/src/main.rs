@@ -5,7 +5,6 @@
 //! code 0 is done, 1 is refused (one line says what and what to do), 2 is bad usage; a reader of
 //! the output that goes away is not an error.
 
-mod browser;
 mod cli;
 mod commands;
 #[cfg(test)]

@@ -9,7 +9,6 @@
 //! The page itself is built from `ui/` and embedded by the build script. It knows no cause and no format; names from
 //! recordings go out as data, never as markup.
 
-mod assets;
 mod axis;
 mod columns;
 mod index;

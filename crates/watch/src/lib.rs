@@ -26,7 +26,6 @@ mod host_events;
 mod incident;
 mod incident_handler;
 mod kept;
-mod labels;
 mod latencies;
 pub mod levels;
 mod log;
@@ -58,5 +57,4 @@ mod trusted;
 mod watched_jvm;
 
 pub use incident::{Incident, Verdict};
-pub use labels::is_container;
 pub use service::{WatchError, run};

@@ -1,9 +1,8 @@
 //! Which JVMs are the same service: after a restart or a deploy, and as replicas. Every Spring Boot service has the same main class, so
 //! the arguments and properties that they were started with tell them apart, and the container's name.
 
+use fathom_collectors::containers::labels::{self, Labels};
 use fathom_collectors::jvms::Jvm;
-
-use crate::labels::{self, Labels};
 
 /// Labels by which engines and orchestrators call a container, the most stable ones first. Its id is another one after each restart.
 const NAMES: [&str; 5] = [

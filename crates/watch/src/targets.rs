@@ -2,11 +2,11 @@
 
 use std::cell::LazyCell;
 
+use fathom_collectors::containers::labels::{self, Labels};
 use fathom_collectors::jvms::Jvm;
 
 use crate::config::TargetConfig;
 use crate::glob::Glob;
-use crate::labels::{self, Labels};
 
 /// Whether a JVM is to be watched.
 pub fn is_target(targets: &[TargetConfig], jvm: &Jvm) -> bool {

@@ -5,24 +5,29 @@ use std::process::ExitCode;
 pub(crate) mod blk;
 pub(crate) mod causes;
 pub(crate) mod compare;
-pub(crate) mod completions;
 pub(crate) mod demo;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 pub(crate) mod explain;
-pub(crate) mod export;
+#[cfg(feature = "full")]
+mod full;
 pub(crate) mod import;
+#[cfg(not(feature = "full"))]
+mod left_out;
 #[cfg(target_os = "linux")]
 mod linux;
 pub(crate) mod logs;
 pub(crate) mod mcp;
-pub(crate) mod open;
 pub(crate) mod report;
 pub(crate) mod routing;
 pub(crate) mod runs;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{doctor, guard, lab, load, minutes, probe, ps, record, watch};
+#[cfg(feature = "full")]
+pub(crate) use full::{completions, export, open};
+#[cfg(not(feature = "full"))]
+pub(crate) use left_out::{completions, export, open};
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{doctor, guard, lab, load, minutes, probe, ps, record, watch};
 

@@ -152,18 +152,3 @@ pub(crate) mod unpacked {
         Ok(u64::MAX)
     }
 }
-
-/// A copy of a folder of `fathom watch`, which runs on Linux only: the page shows the recordings, and nothing of the service.
-pub(crate) mod watched {
-    use std::path::Path;
-
-    use serde_json::Value;
-
-    pub(crate) fn is_folder(path: &Path) -> bool {
-        ["first_start", "lock"].iter().all(|name| path.join(name).is_file())
-    }
-
-    pub(crate) fn status(_: &Path, _: impl Fn(&str) -> Option<u32>) -> Option<Value> {
-        None
-    }
-}

@@ -9,11 +9,16 @@ use std::path::PathBuf;
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(not(all(target_os = "linux", feature = "full")))]
+#[path = "unwatched.rs"]
+pub(crate) mod watched;
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) use elsewhere::{confine, folder, left_in_jvm, owner, unpacked, watched};
+pub(crate) use elsewhere::{confine, folder, left_in_jvm, owner, unpacked};
+#[cfg(all(target_os = "linux", feature = "full"))]
+pub(crate) use linux::watched;
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{confine, folder, left_in_jvm, owner, unpacked, watched};
+pub(crate) use linux::{confine, folder, left_in_jvm, owner, unpacked};
 
 /// What a command may still do when it is confined.
 #[derive(Debug, Default)]

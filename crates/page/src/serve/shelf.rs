@@ -124,7 +124,7 @@ impl Shelf {
     }
 
     /// The recording, if there is but one and it is in memory.
-    pub(super) fn only(&self) -> Option<Arc<Loaded>> {
+    pub fn only(&self) -> Option<Arc<Loaded>> {
         (self.len() == 1).then(|| self.kept(0)).flatten()
     }
 

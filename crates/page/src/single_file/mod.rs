@@ -15,10 +15,14 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::assets::{self, MARKER};
 use crate::loaded::Loaded;
 use crate::refused::Refused;
 use parts::Detail;
+
+include!(concat!(env!("OUT_DIR"), "/single.rs"));
+
+/// Where the pages take the data of a recording.
+pub(crate) const MARKER: &str = "<!--FATHOM-DATA-->";
 
 /// The data are at most this part of the recording's size on disk.
 const PART_MAX: u64 = 6;
@@ -34,7 +38,7 @@ pub fn html(page: &Loaded) -> Result<Vec<u8>, Refused> {
 /// The same with data of at most so many bytes, as far as there is anything to leave out.
 pub fn html_within(page: &Loaded, budget: u64) -> Result<Vec<u8>, Refused> {
     let data = STANDARD.encode(within(page, budget)?);
-    let (head, tail) = assets::SINGLE.split_once(MARKER).unwrap_or((assets::SINGLE, ""));
+    let (head, tail) = SINGLE.split_once(MARKER).unwrap_or((SINGLE, ""));
     let open = r#"<script type="application/octet-stream" id="fathom-data">"#;
     Ok([head, open, &data, "</script>", tail].concat().into_bytes())
 }

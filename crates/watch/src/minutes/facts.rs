@@ -15,6 +15,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use fathom_collectors::containers::labels;
 use fathom_collectors::jvms::Jvm;
 use fathom_collectors::{ComparedFact, compared_facts};
 use fathom_store::{Cells, write_rows};
@@ -22,7 +23,6 @@ use jiff::Timestamp;
 
 use super::row::{ColumnDoc, Row};
 use crate::host::host;
-use crate::labels;
 
 const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;
 

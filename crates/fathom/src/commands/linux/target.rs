@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use fathom_collectors::Target;
+use fathom_collectors::containers::labels::is_container;
 use fathom_collectors::jvms::{Jvm, is_no_jvm, jvms};
 use regex::Regex;
 use rustix::process::geteuid;
@@ -67,7 +68,7 @@ impl Choice {
     }
 
     fn is_meant(&self, jvm: &Jvm) -> bool {
-        let is_in = |name: &String| jvm.container.as_deref().is_some_and(|id| fathom_watch::is_container(id, name));
+        let is_in = |name: &String| jvm.container.as_deref().is_some_and(|id| is_container(id, name));
         self.pattern.as_ref().is_none_or(|pattern| jvm.matches(pattern)) && self.container.as_ref().is_none_or(is_in)
     }
 }

@@ -1,4 +1,4 @@
-//! From a path to an answer.
+//! From a path to a response.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{Html, IntoResponse, Response};
 
+use super::files;
 use super::guard::{self, Guard};
-use super::shelf::Shelf;
-use crate::assets::{self, MARKER};
-use crate::model::{self, Answer, Others, compare, overview, runs};
+use crate::model::overview;
 use crate::query::Query;
 use crate::refused::Refused;
+use crate::serve::{Shelf, answer};
+use crate::single_file::MARKER;
 
 /// Everything behind the token.
 pub(super) fn router(guard: Guard, shelf: Arc<Shelf>) -> Router {
@@ -43,9 +44,9 @@ fn to_folder(path: &str) -> Response {
 async fn file(path: &str, shelf: Arc<Shelf>) -> Response {
     if path.is_empty() {
         let made = tokio::task::spawn_blocking(move || page(&shelf)).await;
-        return Html(made.unwrap_or_else(|_| assets::page().to_owned())).into_response();
+        return Html(made.unwrap_or_else(|_| files::page().to_owned())).into_response();
     }
-    match assets::served(path) {
+    match files::served(path) {
         Some((bytes, content_type)) => ([(header::CONTENT_TYPE, content_type)], bytes).into_response(),
         None => (StatusCode::NOT_FOUND, "not found\n").into_response(),
     }
@@ -54,8 +55,8 @@ async fn file(path: &str, shelf: Arc<Shelf>) -> Response {
 /// The page. If the recording that it will ask for is known, its overview stands in the page, so that the first picture
 /// takes no further request.
 fn page(shelf: &Shelf) -> String {
-    let (Some((head, tail)), Some(loaded)) = (assets::page().split_once(MARKER), shelf.only()) else {
-        return assets::page().to_owned();
+    let (Some((head, tail)), Some(loaded)) = (files::page().split_once(MARKER), shelf.only()) else {
+        return files::page().to_owned();
     };
     let overview = String::from_utf8(overview::answer(&loaded).bytes).unwrap_or_default();
     // In JSON this letter stands in texts only; without it nothing ends the element or is taken for markup.
@@ -70,28 +71,4 @@ fn status(refused: &Refused) -> StatusCode {
         Refused::NotThere { .. } => StatusCode::NOT_FOUND,
         Refused::Recording(_) => StatusCode::UNPROCESSABLE_ENTITY,
     }
-}
-
-/// The answer to a question as it stands in an address behind `api/`.
-pub fn answer(shelf: &Shelf, question: &str, query: &Query) -> Result<Answer, Refused> {
-    let parts: Vec<&str> = question.split('/').collect();
-    match parts.as_slice() {
-        ["recordings"] => Ok(Answer::json(&shelf.list())),
-        ["watched"] => Ok(Answer::json(&shelf.watched())),
-        ["runs"] => {
-            let (series, missing) = shelf.runs();
-            Ok(runs::answer(series, missing))
-        }
-        ["compare"] => {
-            let side = |name| number(query.required(name, "the number of a recording")?);
-            let (a, b) = (shelf.recording(side("a")?)?, shelf.recording(side("b")?)?);
-            Ok(compare::answer(&a, &b))
-        }
-        ["r", id, question] => model::answer(&*shelf.recording(number(id)?)?, question, query, shelf),
-        _ => Err(Refused::not_there("question", question)),
-    }
-}
-
-fn number(id: &str) -> Result<u32, Refused> {
-    id.parse().map_err(|_| Refused::not_there("recording", id))
 }

@@ -1,24 +1,21 @@
-//! The files of the page, as the build script found them.
+//! The files of the served page, as the build script found them.
 
-include!(concat!(env!("OUT_DIR"), "/assets.rs"));
-
-/// Where the pages take the data of a recording.
-pub(crate) const MARKER: &str = "<!--FATHOM-DATA-->";
+include!(concat!(env!("OUT_DIR"), "/served.rs"));
 
 /// The served page.
-pub(crate) fn page() -> &'static str {
+pub(super) fn page() -> &'static str {
     let found = served("index.html").and_then(|(bytes, _)| std::str::from_utf8(bytes).ok());
     found.unwrap_or_default()
 }
 
 /// The policy that stands in the served page: which script and style are its own, by their hashes.
-pub(crate) fn page_policy() -> &'static str {
+pub(super) fn page_policy() -> &'static str {
     let (_, rest) = page().split_once("http-equiv=\"Content-Security-Policy\" content=\"").unwrap_or_default();
     rest.split('"').next().unwrap_or_default()
 }
 
 /// The served file with this name, and its type.
-pub(crate) fn served(name: &str) -> Option<(&'static [u8], &'static str)> {
+pub(super) fn served(name: &str) -> Option<(&'static [u8], &'static str)> {
     let (_, bytes) = SERVED.iter().find(|(known, _)| *known == name)?;
     Some((bytes, content_type(name)))
 }

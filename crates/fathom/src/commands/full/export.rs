@@ -9,7 +9,7 @@ use fathom_causes::{ExplainOptions, explain};
 use fathom_export::{Format, Marker, Selection, markers};
 
 use super::Answer;
-use super::explain::only_jvm;
+use crate::commands::explain::only_jvm;
 use crate::inputs::{Question, Service};
 use crate::output::Output;
 use crate::progress::Progress;

@@ -1,5 +1,7 @@
 //! `fathom open`: the page, served on this machine.
 
+mod browser;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
@@ -11,7 +13,6 @@ use fathom_report::json;
 use serde::Serialize;
 
 use super::Answer;
-use crate::browser;
 use crate::exit::complain;
 use crate::inputs::Question;
 use crate::inputs::library::{KEPT_MAX, Services};
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 }
 
 /// Shows recordings in the browser of this desktop, on a free port of this machine.
-pub(super) fn show(question: &Question, terminal: &Terminal) -> Result<Answer> {
+pub(crate) fn show(question: &Question, terminal: &Terminal) -> Result<Answer> {
     let server = bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0))?;
     let shelf = shelf(question, terminal)?;
     terminal::print(&format!("{}\n", server.url()))?;

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::assets;
+use super::files;
 
 /// Length of the token in bytes, written as twice as many digits.
 const TOKEN_BYTES: usize = 16;
@@ -20,7 +20,7 @@ const CONTENT_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-s
 
 /// The policy with the hashes of the page's own script and style, which are looked for in the page once.
 static WHOLE_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let own = assets::page_policy();
+    let own = files::page_policy();
     let whole = HeaderValue::try_from(format!("{CONTENT_POLICY}; {own}"));
     whole.unwrap_or(HeaderValue::from_static(CONTENT_POLICY))
 });

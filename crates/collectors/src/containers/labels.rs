@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use fathom_collectors::containers;
 use serde_json::Value;
 
+use super::documents;
+
 /// Labels by name.
-pub(crate) type Labels = BTreeMap<String, String>;
+pub type Labels = BTreeMap<String, String>;
 
 /// The annotation in which CRI-O keeps the labels of a container, as JSON.
 const LABELS_OF_CRIO: &str = "io.kubernetes.cri-o.Labels";
 
 /// The labels and annotations of a container of this host; none where its engine is not known.
-pub(crate) fn of(container: &str) -> Labels {
-    containers::documents(container).iter().flat_map(labels).collect()
+pub fn of(container: &str) -> Labels {
+    documents(container).iter().flat_map(labels).collect()
 }
 
 /// Labels that hold what people call a container: its name, that of its pod, of its service.
@@ -61,6 +62,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::containers::documents_in;
 
     const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -73,7 +75,7 @@ mod tests {
         let file = host.path().join(place).join(ID).join(file);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
-        containers::documents_in(host.path(), &ID[..12]).iter().flat_map(labels).collect()
+        documents_in(host.path(), &ID[..12]).iter().flat_map(labels).collect()
     }
 
     #[test]
