@@ -64,7 +64,7 @@ pub fn write_rows(path: &Path, columns: Vec<(&str, Cells)>) -> Result<(), Folder
 fn write(path: &Path, unfinished: &Path, schema: &Arc<Schema>, batch: &RecordBatch) -> Result<(), FolderError> {
     let file = create_file(unfinished)?;
     let version = KeyValue::new(SCHEMA.0.to_owned(), SCHEMA.1.to_owned());
-    let properties = properties().into_builder().set_key_value_metadata(Some(vec![version])).build();
+    let properties = properties(schema).into_builder().set_key_value_metadata(Some(vec![version])).build();
     let writer = ArrowWriter::try_new(file, Arc::clone(schema), Some(properties));
     let mut writer = writer.map_err(|error| format_error(path, &error))?;
     writer.write(batch).map_err(|error| format_error(path, &error))?;

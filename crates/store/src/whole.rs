@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 use fathom_evidence::kinds::subject;
 use fathom_evidence::schema::SCHEMA_VERSION;
 use fathom_evidence::{Recording, Strings, Table};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 
-use crate::batch::{batches, schema};
+use crate::batch::{batches, is_of_texts, schema};
 use crate::dictionaries::{Written, stack_tables, thread_table};
 use crate::error::{FolderError, format_error, io_error};
 use crate::files::create_file;
@@ -61,12 +63,17 @@ pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &String
     writer.close()
 }
 
-/// How Parquet files are written.
-pub(crate) fn properties() -> WriterProperties {
-    WriterProperties::builder()
+/// How Parquet files with these columns are written. Without the smallest and largest text of each page: finding them compares each row's text
+/// twice, and they let nobody skip a page, as each page has texts of many kinds.
+pub(crate) fn properties(schema: &Schema) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(GROUP_ROWS))
-        .build()
+        .set_max_row_group_row_count(Some(GROUP_ROWS));
+    for column in schema.fields().iter().filter(|column| is_of_texts(column.data_type())) {
+        let path = ColumnPath::from(column.name().as_str());
+        properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+    }
+    properties.build()
 }
 
 /// The Parquet file of a table, which has its name when it is whole: a crash leaves the old file or the new one.
@@ -83,7 +90,9 @@ impl<T: Table> TableWriter<T> {
         let unfinished = path.with_extension("unfinished");
         let _ = fs::remove_file(&unfinished);
         let file = create_file(&unfinished)?;
-        let writer = ArrowWriter::try_new(Hashed::new(file), Arc::new(schema::<T>()), Some(properties()));
+        let schema = schema::<T>();
+        let properties = properties(&schema);
+        let writer = ArrowWriter::try_new(Hashed::new(file), Arc::new(schema), Some(properties));
         let writer = writer.map_err(|e| format_error(&path, &e))?;
         Ok(TableWriter { path, writer, rows: 0, table: PhantomData })
     }

@@ -96,7 +96,9 @@ impl Placing {
 
     fn why_nothing(&self) -> &'static str {
         match self.unplaced {
-            0 => "a log of which no line has a time that can be read",
+            0 => {
+                "a log of which no line has a time that can be read; record with another form of dates: logback and log4j %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX}"
+            }
             _ => {
                 "a log with times of day and no date; give --started-at, and record with a date: logback and log4j %d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX}"
             }

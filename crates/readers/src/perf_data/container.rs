@@ -59,11 +59,11 @@ impl About {
         self.attributes.push(attribute);
     }
 
-    /// The event of a record with this id.
-    pub(super) fn of_id(&self, id: Option<u64>) -> Option<&Attribute> {
+    /// The event of a record, whose id is only asked for where there are several events.
+    pub(super) fn of_id(&self, id: impl FnOnce() -> Option<u64>) -> Option<&Attribute> {
         match &self.attributes[..] {
             [only] => Some(only),
-            _ => self.attributes.get(*self.by_id.get(&id?)?),
+            _ => self.attributes.get(*self.by_id.get(&id()?)?),
         }
     }
 

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{event, loss, subject};
-use fathom_evidence::tables::Sample;
-use fathom_evidence::{FrameId, Recording, StackId, Table};
+use fathom_evidence::tables::Sample as Row;
+use fathom_evidence::{FrameId, Recording, StackId, StrId, Table};
+use linux_perf_event_reader::RecordType;
 use linux_perf_event_reader::constants::PERF_CONTEXT_MAX;
-use linux_perf_event_reader::{EventRecord, RawDataU64, RecordType, SampleRecord};
 use rustc_hash::FxHashMap;
 
 use crate::cycles::Cycles;
 use crate::input::Input;
-use crate::perf_data::attributes::Meaning;
+use crate::perf_data::attributes::{Attribute, Meaning};
 use crate::perf_data::container::{About, Container};
 use crate::perf_data::names::{KERNEL_FROM, Names};
 use crate::perf_data::records::{self, Record};
+use crate::perf_data::sample::{Sample, addresses};
 use crate::perf_data::scan::{self, Scan};
 use crate::perf_data::switches::Switches;
 use crate::perf_data::system_calls::SystemCalls;
@@ -26,8 +27,8 @@ pub(super) const SOURCE: &str = "perf_data";
 /// Frames that are kept of a stack; perf takes 127 by default.
 const FRAMES_MAX: usize = 2_048;
 
-/// Chains that are remembered.
-const CHAINS_MAX: usize = 1 << 17;
+/// Places of samples that are remembered.
+const PLACES_MAX: usize = 1 << 17;
 
 const RECORD_WITH: &str =
     "perf record -k CLOCK_MONOTONIC -g -F 99 -p PID -- sleep 30; jcmd PID Compiler.perfmap; cp /tmp/perf-PID.map .";
@@ -85,12 +86,13 @@ struct Loader {
     system_calls: SystemCalls,
     /// Architecture of the machine.
     architecture: String,
-    /// Stacks of chains that were there before; those whose kernel part is wanted apart are the second ones.
-    chains: [FxHashMap<Vec<u64>, [StackId; 2]>; 2],
-    /// The chain of a sample, in memory that is used again.
-    chain: Vec<u64>,
+    /// Stacks of [places](Sample::place) that were there before; those whose kernel part is wanted apart are the second ones.
+    places: [FxHashMap<Box<[u8]>, [StackId; 2]>; 2],
     /// Samples, until they are in the order of their times.
-    samples: Vec<Sample>,
+    samples: Vec<Row>,
+    /// Words of the tables.
+    on_cpu: StrId,
+    page_fault: StrId,
     other_events: i64,
     /// Samples that were not understood.
     unread: i64,
@@ -98,7 +100,8 @@ struct Loader {
 
 impl Loader {
     fn new(pid: i32, to_wall_ns: i64, names: Names) -> Loader {
-        let recording = Recording::default();
+        let mut recording = Recording::default();
+        let [on_cpu, page_fault] = [event::CPU, event::PAGE_FAULT].map(|word| recording.strings.intern(word));
         Loader {
             recording,
             pid,
@@ -109,9 +112,10 @@ impl Loader {
             switches: Switches::default(),
             system_calls: SystemCalls::default(),
             architecture: String::new(),
-            chains: Default::default(),
-            chain: Vec::new(),
+            places: Default::default(),
             samples: Vec::new(),
+            on_cpu,
+            page_fault,
             other_events: 0,
             unread: 0,
         }
@@ -133,76 +137,80 @@ impl Loader {
         if record.kind != RecordType::SAMPLE.0 {
             return;
         }
-        let Some((EventRecord::Sample(sample), Some(attribute))) = scan::parse(about, record) else {
+        let time_ns = |sample: &Sample<'_>| i64::try_from(sample.time_ns?).ok()?.checked_add(self.to_wall_ns);
+        let read = scan::sample(about, record).and_then(|(sample, of)| Some((sample, of, time_ns(&sample)?)));
+        let Some((sample, of, time_ns)) = read else {
             self.unread += 1;
             return;
         };
-        let Some(time_ns) = sample.timestamp.and_then(|ns| i64::try_from(ns).ok()?.checked_add(self.to_wall_ns)) else {
-            self.unread += 1;
-            return;
-        };
-        if let Meaning::Tracepoint(id) = attribute.meaning {
-            return self.tracepoint(about, id, time_ns, &sample);
+        match of.meaning {
+            Meaning::Tracepoint(id) => self.tracepoint(about, id, time_ns, (&sample, of)),
+            _ if sample.ids.map(|(pid, _)| pid) == Some(self.pid) => self.sample(time_ns, (&sample, of)),
+            _ => {}
         }
-        if sample.pid != Some(self.pid) {
-            return;
-        }
-        let (event, weight_ns) = match attribute.meaning {
-            Meaning::Clock => {
-                (event::CPU, sample.period.or(attribute.period).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0))
-            }
-            Meaning::Cycles => (event::CPU, 0),
-            Meaning::PageFault => (event::PAGE_FAULT, 0),
+    }
+
+    fn sample(&mut self, time_ns: i64, (sample, of): (&Sample<'_>, &Attribute)) {
+        let period = || sample.period.or(of.period).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
+        let (event, weight_ns) = match of.meaning {
+            Meaning::Clock => (self.on_cpu, period()),
+            Meaning::Cycles => (self.on_cpu, 0),
+            Meaning::PageFault => (self.page_fault, 0),
             Meaning::Tracepoint(_) | Meaning::Other => {
                 self.other_events += 1;
                 return;
             }
         };
-        let tid = i64::from(sample.tid.unwrap_or(self.pid));
-        let event = self.recording.strings.intern(event);
-        let [stack_id, _] = self.stacks(&sample, false);
+        let tid = self.tid_of(sample);
+        let [stack_id, _] = self.stacks(sample, of, false);
         let cpu = sample.cpu.and_then(|cpu| i32::try_from(cpu).ok()).unwrap_or(-1);
-        self.samples.push(Sample { time_ns, tid, cpu, event, weight_ns, stack_id, ..Sample::default() });
+        self.samples.push(Row { time_ns, tid, cpu, event, weight_ns, stack_id, ..Row::default() });
     }
 
-    fn tracepoint(&mut self, about: &About, id: u64, time_ns: i64, sample: &SampleRecord<'_>) {
+    fn tracepoint(&mut self, about: &About, id: u64, time_ns: i64, (sample, of): (&Sample<'_>, &Attribute)) {
         let (Some(format), Some(raw)) = (about.formats.get(&id), sample.raw) else {
             self.other_events += 1;
             return;
         };
-        let is_ours = sample.pid == Some(self.pid);
-        let raw = raw.as_slice();
-        let stacks = if is_ours { self.stacks(sample, true) } else { [StackId::default(); 2] };
-        let at = (time_ns, i64::from(sample.tid.unwrap_or(self.pid)));
-        if is_ours && self.system_calls.see(&mut self.recording, format, &raw, at, stacks) {
+        let is_ours = sample.ids.map(|(pid, _)| pid) == Some(self.pid);
+        let stacks = if is_ours { self.stacks(sample, of, true) } else { [StackId::default(); 2] };
+        let at = (time_ns, self.tid_of(sample));
+        if is_ours && self.system_calls.see(&mut self.recording, format, raw, at, stacks) {
             return;
         }
-        self.other_events += i64::from(!self.switches.see(format, &raw, time_ns, is_ours, stacks) && is_ours);
+        self.other_events += i64::from(!self.switches.see(format, raw, time_ns, is_ours, stacks) && is_ours);
     }
 
-    /// The stack of the code, and that of the kernel if it is wanted apart. Most samples have a chain that was there before.
-    fn stacks(&mut self, sample: &SampleRecord<'_>, is_apart: bool) -> [StackId; 2] {
-        let alone = sample.ip.filter(|_| sample.callchain.is_none());
-        self.chain.clear();
-        self.chain.extend(addresses(sample.callchain).chain(alone).take(FRAMES_MAX));
-        if let Some(known) = self.chains[usize::from(is_apart)].get(&self.chain) {
+    fn tid_of(&self, sample: &Sample<'_>) -> i64 {
+        i64::from(sample.ids.map_or(self.pid, |(_, tid)| tid))
+    }
+
+    /// The stack of the code, and that of the kernel if it is wanted apart. Most samples were where another one was.
+    fn stacks(&mut self, sample: &Sample<'_>, of: &Attribute, is_apart: bool) -> [StackId; 2] {
+        let place = sample.place();
+        if let Some(known) = self.places[usize::from(is_apart)].get(place) {
             return *known;
         }
-        let chain = self.chain.clone();
-        let time_ns = sample.timestamp.filter(|_| self.is_monotonic);
-        let stacks = self.stacks_of(&chain, time_ns, is_apart);
-        let chains = &mut self.chains[usize::from(is_apart)];
-        if self.names.are_fixed() && chains.len() < CHAINS_MAX {
-            chains.insert(chain, stacks);
+        let time_ns = sample.time_ns.filter(|_| self.is_monotonic);
+        let addresses = addresses(place, of.parse_info.endian).filter(|address| *address < PERF_CONTEXT_MAX);
+        let stacks = self.stacks_of(addresses.take(FRAMES_MAX), time_ns, is_apart);
+        let places = &mut self.places[usize::from(is_apart)];
+        if self.names.are_fixed() && places.len() < PLACES_MAX {
+            places.insert(place.into(), stacks);
         }
         stacks
     }
 
-    fn stacks_of(&mut self, chain: &[u64], time_ns: Option<u64>, is_apart: bool) -> [StackId; 2] {
+    fn stacks_of(
+        &mut self,
+        addresses: impl Iterator<Item = u64>,
+        time_ns: Option<u64>,
+        is_apart: bool,
+    ) -> [StackId; 2] {
         let mut frames = [Vec::new(), Vec::new()];
-        for address in chain {
-            let frame = self.names.frame(*address, time_ns, &mut self.recording);
-            frames[usize::from(is_apart && *address >= KERNEL_FROM)].push(frame);
+        for address in addresses {
+            let frame = self.names.frame(address, time_ns, &mut self.recording);
+            frames[usize::from(is_apart && address >= KERNEL_FROM)].push(frame);
         }
         let mut stack = |frames: Vec<FrameId>| self.recording.stacks.intern_from_root(frames.into_iter().rev());
         let [user, kernel] = frames;
@@ -210,14 +218,15 @@ impl Loader {
     }
 
     fn finish(mut self, others: usize, lost: u64) -> Recording {
-        self.samples.sort_by_key(|sample| sample.time_ns);
-        let cpu = self.recording.strings.find(event::CPU);
-        for sample in std::mem::take(&mut self.samples) {
-            if Some(sample.event) == cpu && sample.weight_ns == 0 {
-                self.cycles.see(sample.tid, sample.time_ns);
+        let mut order: Vec<(i64, usize)> = self.samples.iter().map(|row| row.time_ns).zip(0..).collect();
+        order.sort_unstable();
+        for row in order.into_iter().map(|(_, at)| self.samples[at]) {
+            if row.event == self.on_cpu && row.weight_ns == 0 {
+                self.cycles.see(row.tid, row.time_ns);
             }
-            self.recording.samples.push(sample);
+            self.recording.samples.push(row);
         }
+        self.samples = Vec::new();
         std::mem::take(&mut self.cycles).weigh(&mut self.recording, SOURCE);
         std::mem::take(&mut self.switches).into_spans(&mut self.recording, SOURCE);
         let calls = std::mem::take(&mut self.system_calls);
@@ -258,10 +267,4 @@ impl Loader {
             self.recording.add_loss(SOURCE, kind, count, &format!("perf.data: {count} {says}"));
         }
     }
-}
-
-/// The addresses of a chain without the marks between its parts.
-fn addresses(chain: Option<RawDataU64<'_>>) -> impl Iterator<Item = u64> {
-    let length = chain.as_ref().map_or(0, RawDataU64::len);
-    (0..length).filter_map(move |index| chain.as_ref()?.get(index)).filter(|address| *address < PERF_CONTEXT_MAX)
 }

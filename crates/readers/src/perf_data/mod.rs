@@ -1,7 +1,7 @@
 //! `perf.data`, as `perf record` writes it, to a file or to a pipe: samples with stacks of the CPU and of page faults, and tracepoints.
 //!
-//! The container is read here: the crate that knows it allocates whatever lengths a file states. What a record holds is decoded by
-//! `linux-perf-event-reader`, which only looks into the bytes that it is given.
+//! The container is read here: the crate that knows it allocates whatever lengths a file states. Samples are read here as well, as of most of
+//! them a few values are wanted. What other records hold is decoded by `linux-perf-event-reader`, which only looks into the bytes that it is given.
 //!
 //! Names: perf.data has addresses only. Functions of libraries are taken from the files that were mapped, if their build id, or else their
 //! inode, is the one that perf noted; the kernel's from `/proc/kallsyms` if the kernel has not been started anew; Java's from
@@ -18,6 +18,7 @@ mod jitdump;
 mod load;
 mod names;
 mod records;
+mod sample;
 mod scan;
 mod switches;
 mod system_calls;

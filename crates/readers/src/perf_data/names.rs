@@ -10,6 +10,7 @@ use fathom_symbols::jit::JitKind;
 use fathom_symbols::kernel::KernelSymbols;
 use fathom_symbols::maps::Mappings;
 use fathom_symbols::process::{Layer, Process, image_id};
+use rustc_hash::FxHashMap;
 
 use crate::perf_data::images;
 use crate::perf_data::jitdump::JitDump;
@@ -27,9 +28,9 @@ pub(super) struct Names {
     kernel: Option<KernelSymbols>,
     /// Code that was made at run time, with times.
     dump: Option<JitDump>,
-    frames: HashMap<u64, FrameId>,
+    frames: FxHashMap<u64, FrameId>,
     /// Those of code in the dump, by its number there.
-    of_dump: HashMap<usize, FrameId>,
+    of_dump: FxHashMap<usize, FrameId>,
     /// Addresses that got no name: of the kernel, of libraries, of code made at run time.
     pub(super) missing: [usize; 3],
 }

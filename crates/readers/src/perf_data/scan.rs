@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use linux_perf_event_reader::{
-    ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
+    ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType,
 };
 use rustc_hash::FxHashMap;
 
@@ -12,6 +12,7 @@ use crate::bytes::{Bytes, until_zero};
 use crate::perf_data::attributes::Attribute;
 use crate::perf_data::container::{About, ClockPair, Container};
 use crate::perf_data::records::{self, Record};
+use crate::perf_data::sample::Sample;
 
 /// Processes, threads and mappings that are kept of each kind.
 const ROWS_MAX: usize = 1_000_000;
@@ -67,13 +68,15 @@ impl Scan {
 
     fn record(&mut self, about: &About, record: Record<'_>) {
         self.lost = self.lost.saturating_add(lost_samples(about, &record));
-        let Some((parsed, _)) = parse(about, &record) else { return };
-        match parsed {
-            EventRecord::Mmap(map) => {
+        if record.kind == RecordType::SAMPLE.0 {
+            return self.sample(about, &record);
+        }
+        match parse(about, &record) {
+            Some(EventRecord::Mmap(map)) => {
                 let path = map.path.as_slice().into_owned();
                 self.map(map.pid, map.address, (map.length, map.page_offset), path, Known::Nothing);
             }
-            EventRecord::Mmap2(map) => {
+            Some(EventRecord::Mmap2(map)) => {
                 let file = match map.file_id {
                     Mmap2FileId::BuildId(id) => Known::BuildId(id),
                     Mmap2FileId::InodeAndVersion(of) => {
@@ -83,17 +86,19 @@ impl Scan {
                 let path = map.path.as_slice().into_owned();
                 self.map(map.pid, map.address, (map.length, map.page_offset), path, file);
             }
-            EventRecord::Comm(comm) if self.threads.len() < ROWS_MAX => {
+            Some(EventRecord::Comm(comm)) if self.threads.len() < ROWS_MAX => {
                 self.threads.insert(comm.tid, (comm.pid, until_zero(&comm.name.as_slice()).to_vec()));
             }
-            EventRecord::Lost(lost) => self.lost = self.lost.saturating_add(lost.count),
-            EventRecord::Sample(sample) => {
-                let pid = sample.pid.unwrap_or(-1);
-                if self.processes.len() < ROWS_MAX || self.processes.contains_key(&pid) {
-                    self.processes.entry(pid).or_default().samples += 1;
-                }
-            }
+            Some(EventRecord::Lost(lost)) => self.lost = self.lost.saturating_add(lost.count),
             _ => {}
+        }
+    }
+
+    fn sample(&mut self, about: &About, record: &Record<'_>) {
+        let Some((sample, _)) = sample(about, record) else { return };
+        let pid = sample.ids.map_or(-1, |(pid, _)| pid);
+        if self.processes.len() < ROWS_MAX || self.processes.contains_key(&pid) {
+            self.processes.entry(pid).or_default().samples += 1;
         }
     }
 
@@ -142,21 +147,22 @@ impl Scan {
     }
 }
 
-/// A record of the kernel, if it is whole, and the event that it is of.
-pub(super) fn parse<'a, 'b>(about: &'b About, record: &Record<'a>) -> Option<(EventRecord<'a>, Option<&'b Attribute>)> {
-    let kind = RecordType(record.kind);
-    let of = |data: RawData<'a>, info: RecordParseInfo| RawEventRecord::new(kind, record.misc, data, info);
+/// A sample, if it is whole, and the event that it is of: read as another event's it would be nonsense.
+pub(super) fn sample<'a, 'b>(about: &'b About, record: &Record<'a>) -> Option<(Sample<'a>, &'b Attribute)> {
     let first = about.attributes.first()?.parse_info;
-    let raw = of(RawData::Single(record.body), first);
-    let own = about.of_id(raw.id());
-    if kind != RecordType::SAMPLE {
-        let parse_info = own.map_or(first, |own| own.parse_info);
-        return Some((of(RawData::Single(record.body), parse_info).parse().ok()?, own));
-    }
-    // A sample that is read as another event's would be nonsense.
-    let own = own?;
-    let (data, parse_info) = sample(own, record.body)?;
-    Some((of(data, parse_info).parse().ok()?, Some(own)))
+    let attribute = about.of_id(|| raw(record, first).id())?;
+    Some((Sample::parse(attribute, record.body)?, attribute))
+}
+
+/// Another record of the kernel, if it is whole.
+fn parse<'a>(about: &About, record: &Record<'a>) -> Option<EventRecord<'a>> {
+    let first = about.attributes.first()?.parse_info;
+    let own = about.of_id(|| raw(record, first).id());
+    raw(record, own.map_or(first, |own| own.parse_info)).parse().ok()
+}
+
+fn raw<'a>(record: &Record<'a>, info: RecordParseInfo) -> RawEventRecord<'a> {
+    RawEventRecord::new(RecordType(record.kind), record.misc, RawData::Single(record.body), info)
 }
 
 /// Samples that the kernel could not write, but for those that a BPF program did not want.
@@ -165,32 +171,4 @@ fn lost_samples(about: &About, record: &Record<'_>) -> u64 {
     let is_loss = record.kind == RecordType::LOST_SAMPLES.0 && record.misc & BY_BPF == 0;
     let endian = about.attributes.first().filter(|_| is_loss).map(|attribute| attribute.parse_info.endian);
     endian.and_then(|endian| Bytes::new(record.body, endian).u64()).unwrap_or(0)
-}
-
-/// What a sample has before its chain of callers, each in eight bytes.
-const BEFORE_CHAIN: SampleFormat = SampleFormat::IDENTIFIER
-    .union(SampleFormat::IP)
-    .union(SampleFormat::TID)
-    .union(SampleFormat::TIME)
-    .union(SampleFormat::ADDR)
-    .union(SampleFormat::ID)
-    .union(SampleFormat::STREAM_ID)
-    .union(SampleFormat::CPU)
-    .union(SampleFormat::PERIOD);
-
-/// A sample without the values of counters that stand before its chain, if it has as many callers as it says: the library multiplies
-/// before it looks.
-fn sample<'a>(of: &Attribute, body: &'a [u8]) -> Option<(RawData<'a>, RecordParseInfo)> {
-    let mut info = of.parse_info;
-    let before_bytes = info.sample_format.intersection(BEFORE_CHAIN).bits().count_ones() as usize * 8;
-    let (before, rest) = body.split_at_checked(before_bytes)?;
-    let values_bytes = of.values.map_or(Some(0), |values| values.bytes(rest, info.endian))?;
-    let chain = rest.get(values_bytes..)?;
-    if info.sample_format.contains(SampleFormat::CALLCHAIN) {
-        let mut bytes = Bytes::new(chain, info.endian);
-        let callers = bytes.size()?;
-        (callers <= bytes.rest().len() / 8).then_some(())?;
-    }
-    info.sample_format.remove(SampleFormat::READ);
-    Some((if values_bytes == 0 { RawData::Single(body) } else { RawData::Split(before, chain) }, info))
 }

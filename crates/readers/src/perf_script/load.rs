@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fathom_evidence::kinds::{event, loss};
 use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame as Row, FrameId, Recording, StackId, Table};
+use rustc_hash::FxHashMap;
 
 use crate::LoadError;
 use crate::cycles::{self, Cycles};
@@ -26,6 +27,9 @@ const FAULTS: &[&[u8]] = &[b"page-faults", b"faults", b"major-faults", b"minor-f
 
 /// Frames that are kept of a stack; perf takes 127 by default.
 const FRAMES_MAX: usize = 2_048;
+
+/// Lines of frames that are remembered: most have been there before.
+const KNOWN_MAX: usize = 1 << 17;
 
 const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -e cpu-clock -g -F 99 -p PID -- sleep 30; perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
 
@@ -53,10 +57,18 @@ struct Open {
     frames: Vec<FrameId>,
 }
 
+/// What a line of a frame says.
+#[derive(Clone, Copy)]
+struct Known {
+    id: FrameId,
+    is_of_a_jvm: bool,
+}
+
 #[derive(Default)]
 struct Loader {
     recording: Recording,
     open: Option<Open>,
+    known: FxHashMap<Box<[u8]>, Known>,
     /// The process of each sample; 0 where it is not told.
     pids: Vec<i64>,
     /// Samples with a frame of a JVM, by process.
@@ -76,8 +88,10 @@ impl Loader {
             self.not_understood += 1;
             return;
         };
-        if let Some(frame) = parse::frame(text) {
-            self.frame(frame);
+        if let Some(known) = self.known.get(text).copied() {
+            self.frame(known);
+        } else if let Some(frame) = parse::frame(text) {
+            self.new_frame(text, frame);
         } else if let Some(heading) = parse::heading(text) {
             self.end_of_sample();
             self.heading(&heading);
@@ -125,15 +139,28 @@ impl Loader {
         FAULTS.contains(&heading.event).then_some((event::PAGE_FAULT, 0))
     }
 
-    fn frame(&mut self, frame: Frame<'_>) {
-        let Some(open) = self.open.as_mut().filter(|open| open.frames.len() < FRAMES_MAX) else { return };
+    /// Takes a frame whose line was not there before, if a sample is there that it is of.
+    fn new_frame(&mut self, line: &[u8], frame: Frame<'_>) {
+        if self.open.is_none() {
+            return;
+        }
         let [symbol, file] = [frame.symbol, frame.file].map(String::from_utf8_lossy);
         let (kind, name) = layer_and_name(&symbol, &file);
         let module = file.rsplit('/').next().unwrap_or(&file);
         let strings = &mut self.recording.strings;
         let [symbol, module, kind] = [&name, module, kind].map(|text| strings.intern(text));
-        open.frames.push(self.recording.stacks.intern_frame(Row { symbol, module, kind, line: 0 }));
-        if is_of_a_jvm(&file) {
+        let id = self.recording.stacks.intern_frame(Row { symbol, module, kind, line: 0 });
+        let known = Known { id, is_of_a_jvm: is_of_a_jvm(&file) };
+        if self.known.len() < KNOWN_MAX {
+            self.known.insert(line.into(), known);
+        }
+        self.frame(known);
+    }
+
+    fn frame(&mut self, known: Known) {
+        let Some(open) = self.open.as_mut().filter(|open| open.frames.len() < FRAMES_MAX) else { return };
+        open.frames.push(known.id);
+        if known.is_of_a_jvm {
             *self.of_jvms.entry(open.pid).or_default() += 1;
         }
     }

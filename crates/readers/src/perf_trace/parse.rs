@@ -1,5 +1,9 @@
 //! Lines of perf trace. Knows no evidence.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::calls::Call;
 use crate::cursor::{Cursor, trim};
 use crate::lines;
@@ -12,6 +16,9 @@ const LEAST_LINES: usize = 3;
 
 /// Milliseconds have three digits behind the point, and are kept in ns.
 const MS_DIGITS: u32 = 6;
+
+/// What stands before a path.
+static FILE_NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"filename: \""));
 
 /// A line.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,7 +94,8 @@ fn says(text: &[u8]) -> Option<(Says, Call<'_>)> {
         return Some((Says::Begins, with_arguments(name, arguments)));
     }
     // Of some calls the result is left out.
-    let at = memchr::memmem::rfind(rest, b" = ").or_else(|| rest.strip_suffix(b" =").map(<[u8]>::len))?;
+    let mut signs = memchr::memrchr_iter(b'=', rest).filter_map(|sign| sign.checked_sub(1));
+    let at = signs.find(|at| rest[*at..].starts_with(b" = ")).or_else(|| rest.strip_suffix(b" =").map(<[u8]>::len))?;
     let arguments = trim(&rest[..at]).strip_suffix(b")")?;
     let call = with_arguments(name, arguments);
     Some((Says::Whole, Call { result: result_of(trim(&rest[at..])), ..call }))
@@ -111,8 +119,8 @@ fn with_arguments<'a>(name: &'a str, arguments: &'a [u8]) -> Call<'a> {
             call.target = cursor.until(b'>').unwrap_or_default();
         }
     }
-    if let Some(at) = memchr::memmem::find(arguments, b"filename: \"") {
-        let path = &arguments[at + b"filename: \"".len()..];
+    if let Some(at) = FILE_NAME.find(arguments) {
+        let path = &arguments[at + FILE_NAME.needle().len()..];
         call.path = memchr::memchr(b'"', path).map_or(&b""[..], |end| &path[..end]);
     }
     call

@@ -1,0 +1,135 @@
+//! What is read of a sample. Knows no evidence.
+//!
+//! Each value that an event's samples have stands where the kernel's order puts it, so that what is wanted is found without decoding the
+//! registers and the copy of the stack behind it.
+
+use linux_perf_event_reader::{Endianness, SampleFormat};
+
+use crate::bytes::Bytes;
+use crate::perf_data::attributes::Attribute;
+
+/// Bytes of each value before the chain.
+const VALUE_BYTES: usize = 8;
+
+/// A sample, as far as it is read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample<'a> {
+    /// Process and thread.
+    pub(super) ids: Option<(i32, i32)>,
+    pub(super) time_ns: Option<u64>,
+    pub(super) cpu: Option<u32>,
+    pub(super) period: Option<u64>,
+    /// Where the code was.
+    instruction: &'a [u8],
+    /// Where it was and who had called it, as they stand in the file.
+    chain: Option<&'a [u8]>,
+    /// What a tracepoint has.
+    pub(super) raw: Option<&'a [u8]>,
+}
+
+impl<'a> Sample<'a> {
+    /// Reads the body of a record that is a sample of an event.
+    pub(super) fn parse(of: &Attribute, body: &'a [u8]) -> Option<Sample<'a>> {
+        let (format, endian) = (of.parse_info.sample_format, of.parse_info.endian);
+        let mut fields = Bytes::new(body, endian);
+        let mut value = |part: SampleFormat| match format.contains(part) {
+            true => fields.take(VALUE_BYTES).map(Some),
+            false => Some(None),
+        };
+        value(SampleFormat::IDENTIFIER)?;
+        let instruction = value(SampleFormat::IP)?.unwrap_or_default();
+        let (ids, time) = (value(SampleFormat::TID)?, value(SampleFormat::TIME)?);
+        value(SampleFormat::ADDR)?;
+        value(SampleFormat::ID)?;
+        value(SampleFormat::STREAM_ID)?;
+        let (cpu, period) = (value(SampleFormat::CPU)?, value(SampleFormat::PERIOD)?);
+        let values_bytes = of.values.map_or(Some(0), |values| values.bytes(fields.rest(), endian))?;
+        fields.take(values_bytes)?;
+        let chain = match format.contains(SampleFormat::CALLCHAIN) {
+            true => Some(chain(&mut fields)?),
+            false => None,
+        };
+        let raw = match format.contains(SampleFormat::RAW) {
+            true => Some(raw(&mut fields)?),
+            false => None,
+        };
+        let first = |value: Option<&'a [u8]>| Bytes::new(value?, endian).u64();
+        let ids = ids.and_then(|ids| two_ids(Bytes::new(ids, endian)));
+        let cpu = cpu.and_then(|cpu| Bytes::new(cpu, endian).u32());
+        Some(Sample { ids, time_ns: first(time), cpu, period: first(period), instruction, chain, raw })
+    }
+
+    /// The bytes that tell where it was.
+    pub(super) fn place(&self) -> &'a [u8] {
+        self.chain.unwrap_or(self.instruction)
+    }
+}
+
+fn two_ids(mut ids: Bytes<'_>) -> Option<(i32, i32)> {
+    Some((ids.u32()?.cast_signed(), ids.u32()?.cast_signed()))
+}
+
+/// As many addresses as it says.
+fn chain<'a>(fields: &mut Bytes<'a>) -> Option<&'a [u8]> {
+    let bytes = fields.size()?.checked_mul(VALUE_BYTES)?;
+    fields.take(bytes)
+}
+
+fn raw<'a>(fields: &mut Bytes<'a>) -> Option<&'a [u8]> {
+    let bytes = fields.u32()? as usize;
+    fields.take(bytes)
+}
+
+/// The addresses of a [place](Sample::place), with the marks between parts of a chain.
+pub(super) fn addresses(place: &[u8], endian: Endianness) -> impl Iterator<Item = u64> + '_ {
+    place.chunks_exact(VALUE_BYTES).filter_map(move |address| Bytes::new(address, endian).u64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A software event whose samples have the values of `format`.
+    fn attribute(format: SampleFormat) -> Attribute {
+        let (software, size, period) = (1_u32, 64_u32, 1_u64);
+        let words = [0, period, format.bits(), 0, 0, 0, 0];
+        let bytes = [software, size].map(u32::to_le_bytes).concat().into_iter();
+        let bytes: Vec<u8> = bytes.chain(words.into_iter().flat_map(u64::to_le_bytes)).collect();
+        Attribute::parse(&bytes, Endianness::LittleEndian).unwrap()
+    }
+
+    fn words(all: &[u64]) -> Vec<u8> {
+        all.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn values_stand_in_the_order_of_the_kernel() {
+        use SampleFormat as Has;
+        let format = Has::IDENTIFIER | Has::IP | Has::TID | Has::TIME | Has::CPU | Has::PERIOD | Has::CALLCHAIN;
+        let (pid, tid, cpu) = (7, 8 << 32, 3);
+        let body = [words(&[99, 0xabc, pid | tid, 1_000, cpu, 5, 2, 0x10, 0x20]), vec![2, 0, 0, 0, 1, 2]].concat();
+        let attribute = attribute(format | Has::RAW);
+        let sample = Sample::parse(&attribute, &body).unwrap();
+        assert_eq!((sample.ids, sample.time_ns, sample.cpu), (Some((7, 8)), Some(1_000), Some(3)));
+        assert_eq!((sample.period, sample.raw), (Some(5), Some(&[1, 2][..])));
+        let chain: Vec<u64> = addresses(sample.place(), Endianness::LittleEndian).collect();
+        assert_eq!(chain, [0x10, 0x20]);
+        assert!((0..body.len()).all(|at| Sample::parse(&attribute, &body[..at]).is_none()));
+    }
+
+    #[test]
+    fn a_chain_is_not_longer_than_its_sample() {
+        let attribute = attribute(SampleFormat::CALLCHAIN);
+        for callers in [1, 1 << 61, u64::MAX] {
+            assert_eq!(Sample::parse(&attribute, &words(&[callers])), None);
+        }
+    }
+
+    #[test]
+    fn without_a_chain_the_instruction_is_the_place() {
+        let attribute = attribute(SampleFormat::IP);
+        let body = words(&[0xabc]);
+        let place = Sample::parse(&attribute, &body).unwrap().place();
+        assert_eq!(addresses(place, Endianness::LittleEndian).collect::<Vec<_>>(), [0xabc]);
+    }
+}
