@@ -51,7 +51,7 @@ pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
 pub use requests::quality::{Flaw, MOVES_P99};
 pub use requests::unpaired::Unpaired;
-pub use requests::{Lateness, Requests};
+pub use requests::{Lateness, NOTICED_NS, Requests};
 pub use rhythm::Rhythm;
 pub use signals::latency::{JITTER_P99_NS, UNNOTICED_NS};
 pub use signals::{CODE_CACHE_PINNED, INTERPRETED_SHARE, SignalKind};

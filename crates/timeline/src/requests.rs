@@ -16,7 +16,7 @@ use crate::traffic::users::{Request, quantile};
 use silence::{Silence, Silences};
 
 /// Whoever waits for so long notices it, in ns.
-pub(crate) const NOTICED_NS: f64 = 100e6;
+pub const NOTICED_NS: f64 = 100e6;
 
 /// Requests, bucket by bucket.
 #[derive(Debug, Clone, PartialEq)]

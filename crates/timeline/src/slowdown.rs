@@ -17,7 +17,7 @@ use crate::requests::Requests;
 use crate::signals::{self, Signal, SignalKind, runs};
 use crate::sources::Sources;
 use crate::startup::Startup;
-use crate::states::{Layer, Origin, ThreadState};
+use crate::states::{Layer, Origin, Scope, ThreadState};
 use crate::suspicion;
 use baseline::{BASELINE_MIN_BUCKETS, around, baseline, near};
 pub use interval::SlowInterval;
@@ -162,7 +162,8 @@ impl Slowdown {
 
     /// Whether time of this kind is lost time in this slowdown. Waiting and standing still always
     /// are. Running is work: it counts when the signal says that there was too much of it. What the collector runs of its
-    /// own accord is taken from the application where it is known how much CPU there was to take; a log has stops only.
+    /// own accord is taken from the application where it is known how much CPU there was to take; a log has stops only. What a
+    /// collection runs that stops the application is in its stop.
     pub fn counts(&self, state: ThreadState) -> bool {
         let is_any_work = self.signals.iter().any(|signal| !signal.is_loss());
         let is_compiling =
@@ -177,7 +178,8 @@ impl Slowdown {
             | ThreadState::Unsent(_) => true,
             ThreadState::Collector(collection) => {
                 let is_asked_for = matches!(collection.origin, Origin::Explicit | Origin::CodeCache);
-                self.is_cpu_measured || is_any_work || is_asked_for
+                let is_beside = !matches!(collection.scope, Scope::Young | Scope::Full);
+                self.is_cpu_measured || is_any_work || is_asked_for && is_beside
             }
             ThreadState::Unknown => true,
             ThreadState::Idle => false,

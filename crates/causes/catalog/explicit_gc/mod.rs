@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;
+use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops, without_cause};
@@ -36,10 +37,25 @@ fn not_seen(comparison: &Comparison<'_>) -> Finding {
         );
         return Finding::unknown(&says, "-XX:+PrintGCCause (JDK 7u40 and later)");
     }
+    let cycles = cycles_asked_for(comparison);
+    if cycles > 0 {
+        let says = format!("{} asked for, and how long it took was not recorded", format::count(cycles, "cycle"));
+        return Finding::unknown(&says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
+    }
     match comparison.has_collections() {
         true => Finding::absent("no collection was requested"),
         false => Finding::needs_gc_log(),
     }
+}
+
+/// Cycles beside the application that were asked for: a log may have their ends alone.
+fn cycles_asked_for(comparison: &Comparison<'_>) -> usize {
+    let is_meant = |cycle: &Span| {
+        let detail: Gc = comparison.slow.detail(cycle);
+        let is_within = !comparison.is_slow() || comparison.slow.has(cycle.time_ns, cycle.end_ns());
+        is_within && detail.cause.is_some_and(|cause| Origin::of_cause(&cause) == Origin::Explicit)
+    };
+    comparison.sources().spans(span::GC).filter(is_meant).count()
 }
 
 fn is_explicit(collection: Collection) -> bool {
@@ -116,4 +132,28 @@ fn by_a_clock(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
 
 fn is_ours(state: ThreadState) -> bool {
     collection_of(state).is_some_and(is_explicit)
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::Recording;
+
+    use crate::explanation::Verdict;
+    use crate::{ExplainOptions, explain};
+
+    /// `-Xlog:gc` of ZGC has a line at the end of each cycle, and no length.
+    #[test]
+    fn cycles_without_a_length_acquit_nobody() {
+        let verdict = |cause: &str| {
+            let mut recording = Recording::default();
+            for second in 0..30 {
+                let detail = format!(r#"{{"gc_id":{second},"cause":"{cause}"}}"#);
+                recording.add_span(second * 1_000_000_000, 0, 0, "gc", "Z", &detail, "gc_log");
+            }
+            let explanation = explain(&recording, &ExplainOptions::default());
+            explanation.causes.iter().find(|cause| cause.id == "explicit_gc").map(|cause| cause.verdict)
+        };
+        assert_eq!(verdict("System.gc()"), Some(Verdict::NotEnough));
+        assert_eq!(verdict("Allocation Rate"), Some(Verdict::RuledOut));
+    }
 }

@@ -1,7 +1,7 @@
 //! Only full collections: the old generation is full of live data, or the collector believes that
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
-use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::kinds::{counter, span, subject};
 use fathom_timeline::{OLD_GENERATION_FULL, Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
@@ -92,7 +92,14 @@ fn without_pauses(comparison: &Comparison<'_>) -> Finding {
         format::percent(share),
         format::count(stalls, "allocation stall")
     );
-    let support = if stalls > 0 { Support::Observed } else { Support::Consistent };
+    // What is in use after young collections holds what has died in the old generation.
+    let (support, text) = match stalls {
+        0 if stops_for_full_ones(comparison) && !found_no_room(comparison) => {
+            (Support::Weak, format!("{text}; how much of that lives only a full GC would tell"))
+        }
+        0 => (Support::Consistent, text),
+        _ => (Support::Observed, text),
+    };
     Finding::new(support, text)
         .with(stalls_evidence(comparison, stalls))
         .with(
@@ -106,6 +113,19 @@ fn without_pauses(comparison: &Comparison<'_>) -> Finding {
             }
             state => state == ThreadState::Blocked(Wait::AllocationStall),
         })
+}
+
+/// Whether the collector is one that stops the application for a full collection when the old generation is full.
+fn stops_for_full_ones(comparison: &Comparison<'_>) -> bool {
+    let collector = comparison.recording().fact(subject::GC, "collector").unwrap_or("");
+    ["Serial", "Parallel", "CMS", "G1"].contains(&collector)
+}
+
+/// Whether the collector says that it had no room to copy or to promote to: it fell short of memory, whatever of it lives.
+fn found_no_room(comparison: &Comparison<'_>) -> bool {
+    let recording = comparison.recording();
+    let mut troubles = recording.logs.rows().filter(|row| recording.text(row.class) == "gc_trouble");
+    troubles.any(|row| comparison.slow.time.touches(row.time_ns.saturating_sub(1), row.time_ns))
 }
 
 fn support(count: usize, occupancy: Option<f64>, gave_up: bool) -> Support {
@@ -165,4 +185,36 @@ fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
         text += &format!("; old generation {} in use after them", format::percent(share));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::Recording;
+    use fathom_evidence::kinds::{span, subject};
+
+    use crate::explanation::Verdict;
+    use crate::{ExplainOptions, explain};
+
+    /// A young pause of 600 ms that leaves the heap full, and what the collector says of it.
+    #[test]
+    fn a_heap_that_is_full_after_young_collections_is_proof_where_they_found_no_room() {
+        let verdict = |trouble: &str| {
+            let mut recording = Recording::default();
+            recording.add_fact(subject::GC, "collector", "G1", "gc_log");
+            let mut pause = |from_ns, length_ns, after| {
+                let sizes = format!(r#""heap_before_bytes":3038000000,"heap_after_bytes":{after}"#);
+                let detail = format!(r#"{{"scope":"young",{sizes},"heap_committed_bytes":3072000000}}"#);
+                recording.add_span(from_ns, length_ns, 0, span::GC_PAUSE, "G1New", &detail, "gc_log");
+            };
+            (0..50).for_each(|second| pause(2_000_000_000 * second, 10_000_000, 1_000_000_000_i64));
+            pause(101_200_000_000, 600_000_000, 3_000_000_000);
+            if !trouble.is_empty() {
+                recording.add_log(101_800_000_000, "gc_log", "warning", "gc_trouble", trouble);
+            }
+            let explanation = explain(&recording, &ExplainOptions::default());
+            explanation.causes.iter().find(|cause| cause.id == super::CAUSE.id).map(|cause| cause.verdict)
+        };
+        assert_eq!(verdict(""), Some(Verdict::Possible));
+        assert_eq!(verdict("to-space exhausted"), Some(Verdict::Likely));
+    }
 }

@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, collection_of, filled_before_full,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of, filled_before_full,
     full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
     old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
@@ -45,13 +45,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if full.is_empty() {
         return if comparison.has_collections() { ordinary(comparison) } else { Finding::needs_gc_log() };
     }
-    let total: f64 = full.iter().map(|(_, length)| *length as f64).sum();
     let longest = full.iter().map(|(_, length)| *length).max().unwrap_or(0);
     let text = format!(
         "{} caused by lack of memory ({}) paused the application for {} in all, the longest {}",
         format::count(full.len(), "full GC"),
         causes(comparison),
-        format::time(total),
+        format::time(total_ns(&full)),
         format::time(longest as f64)
     );
     let Some(share) = old_occupancy_after_full(comparison) else {
@@ -73,13 +72,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::unknown(&says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     };
     let failed = failures(comparison);
-    if filled < FILLED && failed == 0 {
+    if filled < FILLED && failed == 0 && !is_said_to_lack_memory(comparison) {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
     let (often_enough, often) = match failed > 0 && is_long(&full) {
         true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
-        false => how_often(&full),
+        false => how_often(comparison, &full),
     };
     let others = ordinary(comparison);
     let support = often_enough.min(others.support);
@@ -101,6 +100,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         finding = finding.with_all(others.evidence);
     }
     finding
+}
+
+/// Whether most of the full collections came for lack of memory in the collector's own words. It asks whether the old generation can take
+/// what will be promoted, so that the heap as a whole need not be full.
+fn is_said_to_lack_memory(comparison: &Comparison<'_>) -> bool {
+    let (said, all) = full_pauses(comparison).fold((0, 0), |(said, all), (_, detail)| {
+        (said + usize::from(detail.cause.is_some_and(|cause| !cause.is_empty())), all + 1)
+    });
+    2 * said > all
 }
 
 /// Where most of the full collections free next to nothing: those that freed what filled the old generation are others.
@@ -149,14 +157,36 @@ const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 /// would make them rarer still, and whether anybody lacks it they do not tell.
 const RARE_NS: f64 = 600e9;
 
+/// Stops that take less of the time than this are met by fewer than one request in a hundred: what users call slow does not show them.
+const MET_BY_FEW: f64 = 0.01;
+
 /// How sure full collections make it by how often they come, and what is said of that.
-fn how_often(full: &[(i64, i64)]) -> (Support, String) {
+fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)]) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
+    let grid = comparison.sources().grid;
+    let of_all = total_ns(full) / grid.end_ns().saturating_sub(grid.start_ns).max(1) as f64;
     match median(gaps).filter(|_| full.len() >= MIN_FOR_RATE) {
+        _ if full.len() > 1 && of_all >= HEAVY => {
+            (Support::Consistent, format!("; they take {} of all recorded time", format::percent(of_all)))
+        }
+        Some(gap_ns) if stopped_share(full) < MET_BY_FEW && !are_noticed(comparison, full) => {
+            (Support::Weak, format!(", one each {}; fewer than one request in a hundred meets one", format::time(gap_ns)))
+        }
         Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
         Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),
     }
+}
+
+/// The part of the time from the first to the last of some stops (beginning and length, in order) that they take.
+fn stopped_share(stops: &[(i64, i64)]) -> f64 {
+    let ends = stops.first().zip(stops.last());
+    let lasts_ns = ends.map_or(0, |(first, last)| last.0.saturating_add(last.1).saturating_sub(first.0));
+    total_ns(stops) / lasts_ns.max(1) as f64
+}
+
+fn total_ns(stops: &[(i64, i64)]) -> f64 {
+    stops.iter().map(|(_, length_ns)| *length_ns as f64).sum()
 }
 
 /// A young generation that is less than this part of what is free is collected although there is room: its size brings the
@@ -248,9 +278,21 @@ fn is_ours(state: ThreadState) -> bool {
 /// Why they came, in the collector's own words: the most frequent.
 fn causes(comparison: &Comparison<'_>) -> String {
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, detail) in comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("full")) {
+    for (_, detail) in full_pauses(comparison) {
         *causes.entry(detail.cause.unwrap_or_default()).or_default() += 1;
     }
     let most = causes.into_iter().filter(|(cause, _)| !cause.is_empty()).max_by_key(|(_, count)| *count);
     most.map_or_else(|| "without a cause".to_owned(), |(cause, _)| cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_stops_is_that_of_the_time_between_the_first_and_the_last() {
+        assert_eq!(stopped_share(&[(0, 10), (490, 10), (980, 20)]), 0.04);
+        assert_eq!(stopped_share(&[(5, 0)]), 0.0);
+        assert_eq!(stopped_share(&[]), 0.0);
+    }
 }

@@ -8,6 +8,7 @@ use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, Layer, Stop, StopSpan, ThreadState};
 
 use crate::cause::Claim;
+use crate::measure::collections::are_minor;
 use crate::measure::cpu_shortage;
 use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -69,10 +70,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let culprit = culprit(comparison, &stalls, was_off_the_cpu);
     let is_starved = cpu_shortage(comparison).is_full();
     let had_cpu = was_running || (is_starved == Some(false) && !was_off_the_cpu);
+    let lengths: Vec<(i64, i64)> = stalls.iter().map(|(from, to)| (*from, to.saturating_sub(*from))).collect();
     let support = match (had_cpu, is_starved) {
         (true, _) => Support::Observed,
-        (false, None) => Support::Consistent,
-        (false, Some(_)) => Support::Weak,
+        (false, None) if !are_minor(comparison, &lengths) => Support::Consistent,
+        (false, _) => Support::Weak,
     };
     let mut finding = Finding::new(support, says(comparison, &stalls, culprit.as_ref(), had_cpu))
         .with_all(evidence(comparison, &stalls));

@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::measure::collections::are_noticed;
+use crate::measure::collections::are_minor;
 use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -97,8 +97,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
     let lengths: Vec<(i64, i64)> = stops.all().map(|stop| (stop.from_ns, stop.duration_ns())).collect();
-    let are_few = stops.longest_ns() < FELT_STOP_NS && !are_noticed(comparison, &lengths);
-    let support = if are_few || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
+    let support = if are_minor(comparison, &lengths) || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))
         .drawn_by(&[span::VM_OPERATION, span::SAFEPOINT]);

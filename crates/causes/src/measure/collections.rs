@@ -3,7 +3,9 @@
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Collection, Intervals, Origin, Scope, Series, SignalKind, Stop, ThreadState, Wait, used_share};
+use fathom_timeline::{
+    Collection, Intervals, NOTICED_NS, Origin, Scope, Series, SignalKind, Stop, ThreadState, Wait, used_share,
+};
 
 use crate::cause::{Claim, Finding, ThreadTime};
 use crate::comparison::Comparison;
@@ -42,6 +44,11 @@ pub fn are_noticed(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
         Intervals::union(stops.iter().map(|(from_ns, length)| (*from_ns, from_ns.saturating_add(*length))).collect());
     let is_long = |(from_ns, to_ns)| stopped.within_ns(from_ns, to_ns) >= LONG_STOP_NS;
     are_felt(comparison) || comparison.slow.time.iter().any(is_long)
+}
+
+/// Whether stops of the slow time (beginning and length) are too few and each too short to be noticed, as far as is known.
+pub fn are_minor(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
+    !are_noticed(comparison, stops) && stops.iter().all(|(_, length_ns)| (*length_ns as f64) < NOTICED_NS)
 }
 
 /// Whether it is known that it was slow for somebody: requests were measured exactly, or a person says so. Else what is below the floor
