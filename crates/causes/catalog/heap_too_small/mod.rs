@@ -9,9 +9,9 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of, filled_before_full,
-    full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, may_grow, of_unknown_kind,
-    old_occupancy_after_full, ordinary_share, stops, young_of_free,
+    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of,
+    filled_before_full, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
+    may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -169,9 +169,10 @@ fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)]) -> (Support, Stri
         _ if full.len() > 1 && of_all >= HEAVY => {
             (Support::Consistent, format!("; they take {} of all recorded time", format::percent(of_all)))
         }
-        Some(gap_ns) if stopped_share(full) < MET_BY_FEW && !are_noticed(comparison, full) => {
-            (Support::Weak, format!(", one each {}; fewer than one request in a hundred meets one", format::time(gap_ns)))
-        }
+        Some(gap_ns) if stopped_share(full) < MET_BY_FEW && !are_noticed(comparison, full) => (
+            Support::Weak,
+            format!(", one each {}; fewer than one request in a hundred meets one", format::time(gap_ns)),
+        ),
         Some(gap_ns) if gap_ns < RARE_NS => (Support::Consistent, format!(", one each {}", format::time(gap_ns))),
         Some(gap_ns) => (Support::Weak, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (Support::Weak, "; there were no more of them to tell how often they come".to_owned()),

@@ -97,7 +97,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     // A few short stops in a few seconds are no more than possible, unless requests tell.
     let lengths: Vec<(i64, i64)> = stops.all().map(|stop| (stop.from_ns, stop.duration_ns())).collect();
-    let support = if are_minor(comparison, &lengths) || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
+    let support =
+        if are_minor(comparison, &lengths) || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))
         .drawn_by(&[span::VM_OPERATION, span::SAFEPOINT]);
