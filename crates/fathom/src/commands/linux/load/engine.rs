@@ -64,6 +64,7 @@ pub(super) struct Engine {
     pub(super) under_way: u32,
     pub(super) workers: u32,
     /// Whether its threads came before those of other programs.
+    #[serde(default)]
     pub(super) real_time: bool,
     /// None on kernels that do not keep it.
     pub(super) schedule: Option<Schedule>,

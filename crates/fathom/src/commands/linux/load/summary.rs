@@ -357,7 +357,7 @@ mod tests {
         let text = summary.text();
         for line in [
             "4 requests in 1.0 s (4.0/s) from access.log to http://h, seed 1\n  a note\n",
-            "generator: p99 lag 0.020 ms, its CPU and run queues are not known on this kernel, at most 2 of 10 workers busy\n",
+            "generator: p99 lag 0.020 ms at normal priority, its CPU and run queues are not known on this kernel, at most 2 of 10 workers busy\n",
             "answers: 1 × 200, 1 × 503, 1 × connection refused, 1 × given up after the timeout\n",
             "\nload-1: requests.csv (for --latency), latency.hlog (HDR histograms), summary.json\n",
         ] {
