@@ -1,8 +1,6 @@
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
-import java.math.BigDecimal;
-import java.math.MathContext;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Deque;
@@ -13,15 +11,15 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Prices of currencies, and how much each moved lately. That is computed from the prices of all answers of the last seconds: the more
+ * Prices of currencies, and how far each fell lately. That is computed from the prices of all answers of the last seconds: the more
  * often a currency is asked for, the longer each of its answers takes.
  */
 public final class Quotes {
-    private static final long LATELY_NS = 5_000_000_000L;
+    private static final long LATELY_NS = 1_000_000_000L;
     private static final int THREADS = 16;
     private static final Map<String, Deque<Price>> LATEST = new ConcurrentHashMap<>();
 
-    private record Price(long timeNs, BigDecimal value) {}
+    private record Price(long timeNs, double value) {}
 
     private Quotes() {}
 
@@ -43,23 +41,24 @@ public final class Quotes {
 
     private static String quote(String currency) {
         Deque<Price> latest = LATEST.computeIfAbsent(currency, ignored -> new ConcurrentLinkedDeque<>());
-        Price now = new Price(System.nanoTime(), BigDecimal.valueOf(10_000 + ThreadLocalRandom.current().nextInt(100), 4));
+        Price now = new Price(System.nanoTime(), 1 + ThreadLocalRandom.current().nextInt(100) / 1e4);
         latest.addLast(now);
         for (Price first = latest.peekFirst(); first != null && now.timeNs - first.timeNs > LATELY_NS; first = latest.peekFirst()) {
             latest.remove(first);
         }
-        return now.value + " ± " + moved(latest);
+        return now.value + ", largest fall " + largestFall(latest);
     }
 
-    private static BigDecimal moved(Iterable<Price> latest) {
-        BigDecimal sum = BigDecimal.ZERO;
-        BigDecimal before = null;
-        for (Price price : latest) {
-            if (before != null) {
-                sum = sum.add(price.value.divide(before, MathContext.DECIMAL64).subtract(BigDecimal.ONE).abs());
+    /** Of all pairs of an earlier price and a later one: nobody noticed that the pairs grow with the square of the prices. */
+    private static double largestFall(Iterable<Price> latest) {
+        double fall = 0;
+        for (Price earlier : latest) {
+            for (Price later : latest) {
+                if (later.timeNs > earlier.timeNs) {
+                    fall = Math.max(fall, earlier.value - later.value);
+                }
             }
-            before = price.value;
         }
-        return sum;
+        return fall;
     }
 }
