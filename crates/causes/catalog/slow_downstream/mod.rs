@@ -25,9 +25,7 @@ pub(crate) static CAUSE: Cause = Cause {
         &[Need::Event("jdk.SocketRead"), Need::Sockets, Need::Spans(span::SAMPLED_WAIT, "waits")],
         &[Need::Event("jdk.ThreadPark"), Need::Sockets, Need::Spans(span::SAMPLED_WAIT, "waits")],
     ],
-    actions: &[
-        "look into the other service; a timeout and a limit on open calls keep its problem out of this one",
-    ],
+    actions: &["look into the other service; a timeout and a limit on open calls keep its problem out of this one"],
     decide,
 };
 
