@@ -1,6 +1,7 @@
 //! Which TCP ports a process listens on, and whether somebody is connected to it there: then it may have requests at any moment.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use crate::{Target, procfs};
 
@@ -27,9 +28,8 @@ pub fn who_listens(port: u16) -> Option<u32> {
     let listening = tables.iter().flat_map(|table| in_state(table, LISTENS));
     let inodes: HashSet<&str> = listening.filter(|(at, _)| *at == port).map(|(_, inode)| inode).collect();
     let has_one = |pid: &u32| {
-        let folder = format!("/proc/{pid}/fd");
-        let mut links = procfs::names(&folder).filter_map(|name| procfs::link(format!("{folder}/{name}")).ok());
-        links.any(|link| inode(&link).is_some_and(|inode| inodes.contains(inode)))
+        let folder = PathBuf::from(format!("/proc/{pid}/fd"));
+        sockets(&folder).any(|inode| inodes.contains(inode.as_str()))
     };
     procfs::names("/proc").filter_map(|name| name.parse().ok()).find(has_one)
 }
@@ -42,10 +42,7 @@ struct OwnSockets {
 
 impl OwnSockets {
     fn of(target: &Target) -> OwnSockets {
-        let folder = target.proc("fd");
-        let links = procfs::names(&folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
-        let inodes = links.filter_map(|link| inode(&link).map(str::to_owned)).collect();
-        OwnSockets { inodes, tables: tables(target) }
+        OwnSockets { inodes: sockets(&target.proc("fd")).collect(), tables: tables(target) }
     }
 
     /// Ports on this side of those that are in a state.
@@ -58,6 +55,12 @@ impl OwnSockets {
 /// The sockets of its network namespace, as text.
 pub(crate) fn tables(target: &Target) -> [String; 2] {
     ["net/tcp", "net/tcp6"].map(|name| procfs::read_text(target.proc(name)).unwrap_or_default())
+}
+
+/// The inodes of the sockets among a process's descriptors.
+fn sockets(folder: &Path) -> impl Iterator<Item = String> {
+    let links = procfs::names(folder).filter_map(|descriptor| procfs::link(folder.join(descriptor)).ok());
+    links.filter_map(|link| inode(&link).map(str::to_owned))
 }
 
 /// The number in `socket:[4711]`.
