@@ -87,8 +87,10 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
 fn fills_the_cpus_itself(comparison: &Comparison<'_>) -> Option<(f64, Busiest)> {
     let shortage = cpu_shortage(comparison);
     let (used, own) = shortage.machine.zip(shortage.own)?;
-    let busiest = busiest(comparison).filter(|busiest| busiest.part >= MOST)?;
-    (shortage.is_full() == Some(true) && own >= MOST * used).then_some((own, busiest))
+    let fills = shortage.is_full() == Some(true) && own >= MOST * used;
+    // Looks at all samples, and is only asked for where it counts.
+    let busiest = fills.then(|| busiest(comparison))??;
+    (busiest.part >= MOST).then_some((own, busiest))
 }
 
 /// More than this part of something is most of it.
