@@ -1,6 +1,6 @@
-//! What all CPUs together have done so far.
+//! What all CPUs together have done so far, and what of it for a process.
 
-use crate::procfs::{ProcFile, lines, number, words};
+use crate::procfs::{ProcFile, lines, number, read, words};
 
 /// CPU time of the machine since it was started, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +36,44 @@ impl CpuTicks {
     }
 }
 
+/// CPU time of a process since it was started, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessTicks {
+    pub own: u64,
+    /// Of its children that have ended.
+    pub children: u64,
+}
+
+impl ProcessTicks {
+    /// None where there is no such process.
+    pub fn now(pid: u32) -> Option<ProcessTicks> {
+        ProcessTicks::of(&read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The program's name before these fields may hold blanks and brackets.
+    fn of(stat: &[u8]) -> Option<ProcessTicks> {
+        /// How many fields lie between the name and the first of the four.
+        const BEFORE: usize = 11;
+        let after_name = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
+        let mut fields = words(after_name).skip(BEFORE).map_while(number);
+        let mut user_and_system = || Some(fields.next()?.saturating_add(fields.next()?));
+        Some(ProcessTicks { own: user_and_system()?, children: user_and_system()? })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_of_a_process() {
+        let stat = b"7 (a) b (c) S 1 7 7 0 -1 4194560 5 6 0 0 10 20 300 4000 20 0 1\n";
+        assert_eq!(ProcessTicks::of(stat), Some(ProcessTicks { own: 30, children: 4_300 }));
+        for cut in ["", "7", "7 (a", "7 (a) S 1", "7 (a) S 1 7 7 0 -1 4194560 5 6 0 0 10 20 300"] {
+            assert_eq!(ProcessTicks::of(cut.as_bytes()), None, "{cut}");
+        }
+        assert!(ProcessTicks::now(std::process::id()).is_some());
+    }
 
     #[test]
     fn modes_are_summed_and_guests_counted_once() {

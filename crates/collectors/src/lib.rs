@@ -45,7 +45,7 @@ mod words;
 pub use async_profiler::Guarded;
 pub use clock::Clock;
 pub use collector::{Collector, Lesser, Observer, Order, Outstanding, Profiler, Tier};
-pub use cpu_ticks::CpuTicks;
+pub use cpu_ticks::{CpuTicks, ProcessTicks};
 pub use facts::{ComparedFact, compared as compared_facts};
 pub use hsperfdata::scope as scope_of_collector;
 pub use jfr::fetch_left as fetch_flight_recording;

@@ -1,11 +1,10 @@
 //! What the machine did besides a run: CPU that other processes and the host took.
 
-use std::fs;
 use std::io::{Write, stderr};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fathom_collectors::CpuTicks;
+use fathom_collectors::{CpuTicks, ProcessTicks};
 
 /// Others that take more than this part of the CPUs change what a lab shows.
 const BUSY_SHARE: f64 = 0.25;
@@ -32,8 +31,8 @@ pub(super) struct Others {
 impl Ticks {
     /// None where the kernel does not say.
     pub(super) fn now() -> Option<Ticks> {
-        let own = of_the_process(&fs::read_to_string("/proc/self/stat").ok()?)?;
-        Some(Ticks { machine: CpuTicks::now()?, own })
+        let process = ProcessTicks::now(std::process::id())?;
+        Some(Ticks { machine: CpuTicks::now()?, own: process.own + process.children })
     }
 
     pub(super) fn others_until(self, end: Ticks) -> Others {
@@ -89,31 +88,9 @@ fn say(text: &str) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Ticks in user and kernel mode of a process and of its children; the program's name may hold blanks and brackets.
-fn of_the_process(stat: &str) -> Option<u64> {
-    /// How many fields lie between the name and the first of the four.
-    const BEFORE: usize = 11;
-    let fields: Vec<u64> = stat
-        .rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .skip(BEFORE)
-        .take(4)
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    (fields.len() == 4).then(|| fields.iter().sum())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_of_the_process() {
-        let process = "7 (a) b (c) S 1 7 7 0 -1 4194560 5 6 0 0 10 20 300 4000 20 0 1";
-        assert_eq!(of_the_process(process), Some(4_330));
-        assert_eq!(of_the_process("7 (a) S 1"), None);
-    }
 
     #[test]
     fn only_what_others_take_is_a_complaint() {

@@ -2,14 +2,12 @@
 //! its own, and only the seconds without that say whether it is in time. Where other programs had the CPUs, a slow server is no
 //! fault of its own.
 
-use std::fs;
 use std::net::{ToSocketAddrs, UdpSocket};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fathom_collectors::{CpuTicks, who_listens};
+use fathom_collectors::{CpuTicks, ProcessTicks, who_listens};
 use serde::Serialize;
 
 use super::engine::{Engine, Sent};
@@ -26,9 +24,6 @@ const OTHERS_RATIO: f64 = 0.2;
 
 /// How long a tick of `/proc` is on all architectures that Fathom is built for.
 const TICK_NS: f64 = 1e7;
-
-/// The fields of `/proc/PID/stat` behind the name: user and kernel time.
-const CPU_FIELDS: std::ops::Range<usize> = 11..13;
 
 /// Looks each second until it is asked for what it saw.
 pub(super) struct Looking {
@@ -64,9 +59,9 @@ impl Looking {
     /// The server is that of the URL.
     pub(super) fn start(server: &str) -> Looking {
         let (end, ends) = mpsc::channel();
-        let stat = local_port(server).and_then(who_listens).map(|pid| PathBuf::from(format!("/proc/{pid}/stat")));
+        let pid = local_port(server).and_then(who_listens);
         let looks = move || {
-            let look = || look(stat.as_deref());
+            let look = || look(pid);
             let mut looks = Vec::from_iter(look());
             while ends.recv_timeout(EACH) == Err(RecvTimeoutError::Timeout) {
                 looks.extend(look());
@@ -146,16 +141,10 @@ fn is_within(parts: &[(i64, i64)], at_ns: i64) -> bool {
     parts.get(next).is_some_and(|(from_ns, _)| *from_ns <= at_ns)
 }
 
-fn look(server: Option<&Path>) -> Option<Look> {
+fn look(server: Option<u32>) -> Option<Look> {
     let at_ns = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos().try_into().ok()?;
-    let server = server.and_then(|stat| cpu_ticks(&fs::read_to_string(stat).ok()?));
+    let server = server.and_then(ProcessTicks::now).map(|ticks| ticks.own);
     Some(Look { at_ns, all: CpuTicks::now()?, server })
-}
-
-/// What a process had of the CPUs. Its name may have spaces.
-fn cpu_ticks(stat: &str) -> Option<u64> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    fields.get(CPU_FIELDS)?.iter().map(|field| field.parse::<u64>().ok()).sum()
 }
 
 /// The port, if the server is on this machine: then the system would send from the address that it sends to.
@@ -175,13 +164,6 @@ mod tests {
 
     use super::super::engine::Schedule;
     use super::*;
-
-    #[test]
-    fn cpu_time_of_a_process() {
-        let stat = "7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 120 30 0 0 20 0";
-        assert_eq!(cpu_ticks(stat), Some(150));
-        assert_eq!(cpu_ticks("7 (a) S 1"), None);
-    }
 
     #[test]
     fn a_server_on_this_machine_is_found() {
