@@ -117,6 +117,9 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::SystemGc => system_gc::are_recorded(comparison),
         Need::Event(event) => recording_threshold::has_short_ones(comparison, event),
         Need::Counter(name) => is_counted(comparison, name),
+        Need::Spans(span::SAMPLED_WAIT, collector) => {
+            comparison.sources().has_short_sampled_waits() || comparison.has_source(collector)
+        }
         Need::Spans(kind, collector) => has_spans(kind) || comparison.has_source(collector),
         Need::PageFaults => faults::are_recorded(comparison),
         Need::Fact(about, key) => comparison.recording().fact(about, key).is_some(),

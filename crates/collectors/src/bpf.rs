@@ -148,8 +148,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Lets a program look at every open file of a process; none where the kernel refused a program that can be spared.
-    pub(crate) fn file_walker(&mut self, name: &str, process: u32) -> Result<Option<Walker>, Refusal> {
+    /// Lets a program look at every open file, or every thread, of a process; none where the kernel refused a program that can be spared.
+    pub(crate) fn process_walker(&mut self, name: &str, process: u32) -> Result<Option<Walker>, Refusal> {
         self.walker_by(name, |program| walker::over_process(program, process))
     }
 

@@ -37,6 +37,7 @@ pub mod recorder;
 mod refusal;
 mod serving;
 mod sock_diag;
+mod standing;
 mod stopped;
 pub mod symbols;
 mod target;

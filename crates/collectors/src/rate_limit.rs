@@ -50,6 +50,11 @@ impl RateLimit {
         RateLimit { rest: self.rest / times, ..self }
     }
 
+    /// Something that is worth less: so many times less than other things may cost.
+    pub(crate) fn less(self, times: i64) -> RateLimit {
+        RateLimit { rest: self.rest * times, ..self }
+    }
+
     /// Begins a reading if it is time; to be given back to [`RateLimit::end`].
     pub(crate) fn begin(&self, now_ns: i64) -> Option<Reading> {
         self.is_due(now_ns).then(|| Reading { began_ns: now_ns, began_cpu_ns: thread_cpu_ns() })

@@ -156,9 +156,8 @@ impl Symbols {
     /// The stack of a thread that stands still, from the target's memory; `registers` as the kernel keeps them for a debugger.
     pub fn user_stack_in_memory(&mut self, found: &mut Recording, registers: &[u64]) -> StackId {
         let registers = Registers::from_pt_regs(this_machine(), registers);
-        let top = registers.stack_pointer().unwrap_or_default();
-        let stack = memory::of(&self.target).map(|file| memory::as_far_as_there_is(&file, top, STACK_BYTES));
-        self.user_stack(found, &UserStack { registers, stack: &stack.unwrap_or_default(), frames: &[] })
+        let stack = copy_of_stack(&self.target, &registers);
+        self.user_stack(found, &UserStack { registers, stack: &stack, frames: &[] })
     }
 
     /// The stack that was walked last.
@@ -419,6 +418,13 @@ fn kind_of_memory(mapping: &Mapping) -> String {
         MappingKind::Anonymous => "[anon]".to_owned(),
         _ => mapping.path.to_string(),
     }
+}
+
+/// The stack of a thread of the target that stands still, from its stack pointer on; empty where it cannot be read.
+pub(crate) fn copy_of_stack(target: &Target, registers: &Registers) -> Vec<u8> {
+    let top = registers.stack_pointer().unwrap_or_default();
+    let stack = memory::of(target).map(|file| memory::as_far_as_there_is(&file, top, STACK_BYTES));
+    stack.unwrap_or_default()
 }
 
 /// The machine that this program was built for.

@@ -19,6 +19,9 @@ const SLEEPING: &str = "STATE_SLEEPING";
 /// Who tells of such waits.
 const SOURCE: &str = "samples";
 
+/// Who looks at threads all the time, and tells of long waits only (`fathom watch`).
+pub const STANDING: &str = "standing";
+
 /// The sample itself interrupts the thread's call: what it goes on to wait for begins so soon after it, in ns.
 const RESUMED_NS: i64 = 100_000;
 

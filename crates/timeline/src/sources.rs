@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, event, span, subject};
 use fathom_evidence::tables::{Sample, Span};
-use fathom_evidence::{Recording, StrId};
+use fathom_evidence::{Recording, STANDING, StrId};
 
 use crate::grid::{BUCKET_NS, Grid, NEAR_BUCKETS};
 use crate::intervals::Intervals;
@@ -108,6 +108,11 @@ impl<'a> Sources<'a> {
             counters_by_name,
             traffic,
         })
+    }
+
+    /// Whether looks at threads told of short waits as well: those of who watches all the time tell of long ones only.
+    pub fn has_short_sampled_waits(&self) -> bool {
+        self.spans(span::SAMPLED_WAIT).any(|wait| self.recording.text(wait.source) != STANDING)
     }
 
     /// Spans of a kind, in order of their beginning, each time of it from one source.

@@ -74,7 +74,7 @@ impl WaitsBelow {
         let mut is_ours = |wait: &Span| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id));
         let mut of_kinds = |kinds: &[&str]| of_kinds(period, kinds, &mut is_ours);
         let (told, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
-        let for_others = if told.is_empty() { of_kinds(SAMPLED) } else { told };
+        let for_others = with_sampled(told, of_kinds(SAMPLED));
         // The kernel sees all calls, the JVM some of the same: where calls were looked at they are enough.
         let is_of_the_kernel = |wait: &Span| matches!(recording.text(wait.kind), span::SYSTEM_CALL | span::PAGE_FAULT);
         if for_data.iter().any(|wait| recording.text(wait.kind) == span::SYSTEM_CALL) {
@@ -89,18 +89,21 @@ impl WaitsBelow {
         WaitsBelow::of(period, |recording, stack| stacks::is_below(recording, stack, names))
     }
 
-    /// Those of the sleeps, parks and waits for signals that `select` chooses; where the JVM told of none, what samples tell of threads that stood.
+    /// Those of the sleeps, parks and waits for signals that `select` chooses; where the JVM told of none, what looks at threads tell.
     pub fn asleep(period: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
         let told = of_kinds(period, &[span::SLEEP, span::PARK, span::MONITOR_WAIT], &mut select);
         let stood = &[span::SAMPLED_WAIT, span::BLOCKED];
-        let for_others = if told.is_empty() { of_kinds(period, stood, &mut select) } else { told };
+        let for_others = match told.is_empty() {
+            true => of_kinds(period, stood, &mut select),
+            false => with_sampled(told, of_kinds(period, SAMPLED, &mut select)),
+        };
         WaitsBelow { for_others, for_data: Vec::new(), seconds: period.seconds() }
     }
 
-    /// Waits that only the kernel or samples tell; where the kernel told of some, samples have the same ones.
+    /// Waits that only the kernel or samples tell.
     pub fn standing(period: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
         let of_kernel = of_kinds(period, &[span::BLOCKED], &mut select);
-        let for_others = if of_kernel.is_empty() { of_kinds(period, SAMPLED, &mut select) } else { of_kernel };
+        let for_others = with_sampled(of_kernel, of_kinds(period, SAMPLED, &mut select));
         WaitsBelow { for_others, for_data: Vec::new(), seconds: period.seconds() }
     }
 
@@ -162,6 +165,14 @@ impl WaitsBelow {
 fn of_kinds(period: &Period<'_>, kinds: &[&str], select: &mut impl FnMut(&Span) -> bool) -> Vec<Span> {
     let all = kinds.iter().flat_map(|kind| period.spans(kind));
     all.filter(|wait| period.sources.is_application(wait.tid)).filter(|wait| select(wait)).collect()
+}
+
+/// Waits that somebody told, and those of samples from before or after that: of the same time samples have the same ones.
+fn with_sampled(told: Vec<Span>, sampled: Vec<Span>) -> Vec<Span> {
+    let from_ns = told.iter().map(|wait| wait.time_ns).min().unwrap_or(i64::MAX);
+    let to_ns = told.iter().map(Span::end_ns).max().unwrap_or(i64::MIN);
+    let elsewhere = sampled.into_iter().filter(|wait| wait.end_ns() <= from_ns || wait.time_ns >= to_ns);
+    told.into_iter().chain(elsewhere).collect()
 }
 
 /// Such waits in the slow time, and in the baseline.

@@ -3,7 +3,7 @@
 use fathom_evidence::detail::{self, Gc, Safepoint};
 use fathom_evidence::kinds::{counter, event, frame, recorded, span, subject};
 use fathom_evidence::tables::{Counter, Sample, Span};
-use fathom_evidence::{Recording, StackId};
+use fathom_evidence::{Recording, STANDING, StackId};
 
 use crate::happen::{Collection, Event, Extra, When};
 use crate::world::World;
@@ -103,7 +103,7 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
         assert!(
-            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests" | "pcap"),
+            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests" | "pcap" | STANDING),
             "there is no recorder `{source}`"
         );
         Recorder { world, source, out: Recording::default(), gc_id: 0 }
@@ -149,7 +149,7 @@ impl<'a> Recorder<'a> {
             let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key) && is_own(key));
             facts.for_each(|(about, key, value)| self.out.add_fact(about, key, value, source));
         }
-        if ["latency", "probes", "pcap"].contains(&source) || self.is_live() || self.is_at_sockets() || jvm.release == 0
+        if ["latency", "probes", "pcap", STANDING].contains(&source) || self.is_live() || self.is_at_sockets() || jvm.release == 0
         {
             return;
         }
@@ -206,6 +206,10 @@ impl<'a> Recorder<'a> {
                 self.counter(at_ns, name, instance, tids, value.at(after_ns));
             }
             _ if self.is_at_sockets() || self.is_capture() => {}
+            Event::Span { kind, duration_ns, extra } if self.source == STANDING && kind == span::SAMPLED_WAIT => {
+                self.span(kind, at_ns, *duration_ns, extra, nth);
+            }
+            _ if self.source == STANDING => {}
             Event::Collection(collection) if self.source == "probes" => self.bare_pause(collection, at_ns),
             _ if self.source == "probes" => {}
             Event::Span { kind, duration_ns, extra } if self.is_live() && LIVE.contains(&kind.as_str()) => {

@@ -176,7 +176,7 @@ impl Shared {
         let mut inner = self.inner();
         let Inner { programs, of_targets, .. } = &mut *inner;
         if let Some(of) = of_targets.get_mut(&id) {
-            of.walker = programs.file_walker(WALKER, of.process)?;
+            of.walker = programs.process_walker(WALKER, of.process)?;
         }
         Ok(())
     }

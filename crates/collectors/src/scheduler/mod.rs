@@ -10,6 +10,8 @@
 //! thread is not mapped, and copying stacks at each switch costs more than the switch. Slow system
 //! calls and page faults have them. Of waits that go on when the recording ends, which nobody else tells of (threads that
 //! hang, or that nobody needs), they are read from the target's memory.
+//!
+//! Who watches all the time gets looks at threads in place of all this ([`standing`]).
 
 mod kinds;
 mod parse;
@@ -27,7 +29,7 @@ use crate::bpf::{Calls, Increment, Increments, Programs, Recipe, Ring, SlotTable
 use crate::clock::monotonic_ns;
 use crate::rate_limit::RateLimit;
 use crate::symbols::Symbols;
-use crate::{Clock, Collector, Lesser, Observer, Order, Profiler, Refusal, Target, Tier};
+use crate::{Clock, Collector, Lesser, Observer, Order, Profiler, Refusal, Target, Tier, standing};
 use kinds::{KINDS, Limit};
 use parse::{LongWait, Sums, THREAD_WORDS, Unfinished, Waits};
 
@@ -71,6 +73,9 @@ impl Collector for Scheduler {
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
+        if order.is_sparing {
+            return standing::start(target, order);
+        }
         let calls = Calls::new();
         let mut limits = [Limit::of(order.blocked_ns.max(0) as u64); LIMITS];
         limits[RUN_QUEUE] = Limit::of(order.run_queue_ns.max(0) as u64);

@@ -14,7 +14,8 @@ use tempfile::TempDir;
 pub(crate) const NOBODY: u32 = 65_534;
 
 /// Says it is ready, then allocates and throws away, so that there are collections to see, and counts its turns in a file. With
-/// `-Dcontended=true` two threads wait for each other's lock meanwhile; with `-Dwork=N` each turn computes so many numbers.
+/// `-Dcontended=true` two threads wait for each other's lock meanwhile, which each holds for `-Dhold` ms; with `-Dwork=N` each turn
+/// computes so many numbers.
 const PROGRAM: &str = r#"
 public class Program {
     private static volatile long sum;
@@ -45,7 +46,7 @@ public class Program {
 
     private static void hold() {
         while (true) synchronized (Program.class) {
-            try { Thread.sleep(4); } catch (InterruptedException end) { return; }
+            try { Thread.sleep(Integer.getInteger("hold", 4)); } catch (InterruptedException end) { return; }
         }
     }
 }

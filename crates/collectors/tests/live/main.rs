@@ -17,3 +17,4 @@ mod jvms;
 mod others;
 mod recorded;
 mod requests;
+mod standing;

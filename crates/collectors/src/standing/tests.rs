@@ -1,0 +1,52 @@
+use std::sync::mpsc;
+use std::thread;
+use std::time::Instant;
+
+use super::*;
+use crate::bpf::tests::{can_load, functions};
+use crate::recorder::Plan;
+
+/// Short waits, as a thread at work has them.
+fn works() {
+    for _ in 0..400 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_stall_has_its_length_and_its_stack() {
+    if !can_load("a_stall_has_its_length_and_its_stack") {
+        return;
+    }
+    let target = Target::of(std::process::id()).unwrap();
+    let order = Plan::new("/nowhere".into()).order;
+    let mut observer = start(&target, &order).unwrap_or_else(|refusal| panic!("{}", refusal.why));
+    let (tid_of, tid) = mpsc::channel();
+    let (lets_go, stalls) = mpsc::channel::<()>();
+    let worker = thread::spawn(move || {
+        tid_of.send(i64::from(rustix::thread::gettid().as_raw_nonzero().get())).unwrap();
+        works();
+        let began = Instant::now();
+        stalls.recv().unwrap();
+        let took_ns = began.elapsed().as_nanos() as i64;
+        works();
+        took_ns
+    });
+    let tid = tid.recv().unwrap();
+    let mut found = Recording::default();
+    for look in 0..20 {
+        thread::sleep(PERIOD);
+        observer.look(&mut found);
+        if look == 15 {
+            lets_go.send(()).unwrap();
+        }
+    }
+    let took_ns = worker.join().unwrap();
+    observer.finish(&mut found);
+    let waits: Vec<Span> = found.spans.rows().filter(|row| row.tid == tid).collect();
+    assert!(!waits.is_empty(), "it stood for {took_ns} ns");
+    assert!(waits.iter().all(|row| functions(&found, row.stack_id).len() > 3), "{waits:?}");
+    // A look stands for little more than a period before it, and after it.
+    let waited_ns: i64 = waits.iter().map(|row| row.duration_ns).sum();
+    assert!((PERIOD_NS..took_ns + 3 * PERIOD_NS).contains(&waited_ns), "{waited_ns} of {took_ns} ns: {waits:?}");
+}
