@@ -93,8 +93,8 @@ pub struct Events {
     /// A stop of the whole application.
     #[serde(deserialize_with = "a_time")]
     pub stop: Duration,
-    /// Any other span that is recorded one by one: a page fault, a block request, a wait for a CPU. The collectors that
-    /// see them have to be among `signals.collectors`.
+    /// Any other span that is recorded one by one: a page fault, a block request. The collectors that see them have to be among
+    /// `signals.collectors`.
     #[serde(deserialize_with = "a_time")]
     pub wait: Duration,
     /// Share of a second that the CPU quota takes, for five seconds in a row; 0 for never.

@@ -72,6 +72,18 @@ pub struct Second {
     pub dropped: i64,
 }
 
+/// Spans that say nothing of anybody who was held up.
+const NO_EVENTS: [&str; 8] = [
+    span::REQUEST,
+    span::CALL,
+    span::OWN_ACTION,
+    span::NOT_RECORDED,
+    span::COLLECTOR_RUN,
+    span::COMPILATION,
+    span::SAMPLED_WAIT,
+    span::GC,
+];
+
 /// Kinds of spans that stop or hold up the whole application.
 pub const STOPS: [&str; 4] = [span::GC_PAUSE, span::SAFEPOINT, span::VM_OPERATION, span::PROCESS_STOPPED];
 
@@ -214,11 +226,9 @@ impl Meter {
             let detail: Request = detail::from_text(found.text(row.detail));
             self.uncertain_ms = detail.uncertain_ns.map(|ns| ns as f64 / 1e6).or(self.uncertain_ms);
         }
-        let is_work =
-            [span::REQUEST, span::CALL, span::OWN_ACTION, span::NOT_RECORDED, span::COLLECTOR_RUN, span::COMPILATION]
-                .contains(&kind);
-        // A whole collection beside the application holds nobody up; its pauses have spans of their own.
-        if is_work || kind == span::GC || (kind == span::VM_OPERATION && is_beside(found, row)) {
+        // Threads that have nothing to do wait as well, and a whole collection beside the application holds nobody up; its pauses
+        // have spans of their own.
+        if NO_EVENTS.contains(&kind) || (kind == span::VM_OPERATION && is_beside(found, row)) {
             return;
         }
         self.events.push(Event {
@@ -379,6 +389,7 @@ mod tests {
         let (mut meter, mut found) = (Meter::default(), Recording::default());
         for (kind, detail) in [
             (span::GC, ""),
+            (span::SAMPLED_WAIT, ""),
             (span::VM_OPERATION, r#"{"safepoint":false}"#),
             (span::VM_OPERATION, r#"{"safepoint":true}"#),
             (span::VM_OPERATION, ""),

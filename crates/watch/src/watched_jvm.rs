@@ -23,9 +23,9 @@ use crate::triggers::{Trigger, Triggers};
 const TICK: Duration = Duration::from_millis(100);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Collectors that are looked at each tick, because what they bring comes in rings, and those whose numbers are of use each
-/// tenth of a second. The others give totals, which a look each second reads as well.
-const EACH_TICK: [&str; 3] = ["hsperfdata", "jvm_probes", "requests"];
+/// Collectors that are looked at each tick, because what they bring comes in rings, or because a tenth of a second is what they are
+/// about. The others give totals, which a look each second reads as well.
+const EACH_TICK: [&str; 4] = ["hsperfdata", "jvm_probes", "requests", "scheduler"];
 
 /// A collector that was refused is asked again after so many seconds, since a JVM that has just begun has not made its files, and
 /// then each so many.
@@ -264,11 +264,15 @@ impl WatchedJvm {
         self.ring.from_ns()
     }
 
-    /// Rows of the time before and the observers, for a recorder, but for those that see less than it wants; the thread sees nothing
-    /// until it is started again.
+    /// Rows of the time before and the observers, for a recorder, but for those that see less than it wants: they say now what they
+    /// would say later. The thread sees nothing until it is started again.
     pub(crate) fn hand_over(&mut self) -> (Recording, Observers) {
-        let slots = self.slots.drain(..).filter(|slot| !slot.observer.is_sparing());
-        let observers = slots.map(|slot| (slot.name, slot.observer)).collect();
+        let (end, go_on): (Vec<Slot>, Vec<Slot>) = self.slots.drain(..).partition(|slot| slot.observer.is_sparing());
+        for slot in end {
+            // None of them leaves a file.
+            let _ = slot.observer.finish(&mut self.found);
+        }
+        let observers = go_on.into_iter().map(|slot| (slot.name, slot.observer)).collect();
         self.ring_file.iter_mut().for_each(RingFile::clear);
         let mut rows = self.ring.take();
         rows.absorb(std::mem::take(&mut self.found));
