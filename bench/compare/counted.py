@@ -27,7 +27,7 @@ Pools = dict[tuple[str, str], list[Run]]
 
 def count(program: str, fathom: str, folder: Path) -> None:
     pools = {(machine, service): runs.read(fathom, folder, f"{machine}/{service}") for machine in MACHINES for service in SERVICES}
-    pools |= {(UNDISTURBED, service): runs.undisturbed(pools["quiet", service]) for service in SERVICES}
+    pools |= without_disturbed(pools)
     chance = random.Random(SEED)
     print_pools(pools)
     print_equal(program, pools, chance)
@@ -35,6 +35,12 @@ def count(program: str, fathom: str, folder: Path) -> None:
     print_power(program, pools, chance)
     print_delayed(program, pools["quiet", DELAYED], runs.read(fathom, folder, "quiet/delayed"), chance)
     print_series(fathom, folder)
+
+
+def without_disturbed(pools: Pools) -> Pools:
+    """The runs of the quiet machine beside which nothing else ran; none where that are all of them."""
+    left = {(UNDISTURBED, service): runs.undisturbed(pools["quiet", service]) for service in SERVICES}
+    return left if any(len(pool) < len(pools["quiet", service]) for (_, service), pool in left.items()) else {}
 
 
 def percent(part: float) -> str:
@@ -87,7 +93,7 @@ def print_power(program: str, pools: Pools, chance: random.Random) -> None:
     """Of all services together; what the others use of the CPUs is accepted."""
     for what, slower in (("All requests slower", Run.slower), ("Only the slowest 2 % slower", Run.slower_tail)):
         print(f"\n{what}: how often it is found\n\n{head(['machine', 'runs a side', 'by', *POWERS])}", flush=True)
-        for machine in (*MACHINES, UNDISTURBED):
+        for machine in dict.fromkeys(machine for machine, _ in pools):
             for number, by in itertools.product(possible(min((pools[machine, service] for service in SERVICES), key=len)), CHANGES):
                 drawn = [runs.drawn(pools[machine, service], number, chance) for service in SERVICES for _ in range(COMPARISONS)]
                 found = power(program, [(a, [slower(run, by) for run in b]) for a, b in drawn])
