@@ -52,6 +52,11 @@ fn work_alone() {
         .expect("nothing was shared out before");
 }
 
+/// The text that input begins with.
+pub fn text(bytes: &[u8]) -> &str {
+    bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+}
+
 fn check(recording: &Recording) {
     follow(recording);
     for counter in recording.counters.rows() {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use fathom_symbols::elf::{Image, ReadAt};
+use fathom_symbols::elf::{Image, ReadAt, summary_of};
 use fathom_symbols::jit::JitMap;
 use fathom_symbols::kernel::KernelSymbols;
 
@@ -14,6 +14,10 @@ use crate::perf_data::scan::{Known, Mapped};
 
 /// A perf map of a large application has some 10 MB, the kernel's functions as many, in bytes.
 const TEXT_MAX_BYTES: u64 = 256 << 20;
+
+/// Whether files of this machine are looked at. What a fuzz run does must follow from its input alone, on any machine; and to read
+/// the kernel's functions and a JVM's for each input would be nearly all of its time.
+const LOOKS_AT_MACHINE: bool = !cfg!(fuzzing);
 
 /// A file, read where it is asked.
 struct OnDisk(File);
@@ -35,20 +39,24 @@ pub(super) fn image(folder: &Path, mapped: &Mapped, build_id: Option<&[u8]>) -> 
     let path = Path::new(std::str::from_utf8(&mapped.path).ok()?);
     path.is_absolute().then_some(())?;
     let beside = folder.join(path.file_name()?);
-    [beside.as_path(), path].into_iter().find_map(|path| same_image(path, mapped, build_id))
+    let candidates = [Some(beside.as_path()), LOOKS_AT_MACHINE.then_some(path)];
+    candidates.into_iter().flatten().find_map(|path| same_image(path, mapped, build_id))
 }
 
 fn same_image(path: &Path, mapped: &Mapped, build_id: Option<&[u8]>) -> Option<Image> {
     let file = open_regular(path).ok()?;
     let of = file.metadata().ok()?;
-    let mut image = Image::read(&OnDisk(file)).ok()?;
+    let file = OnDisk(file);
+    // Its names are read only if they are wanted: a JVM's library has some hundred thousand.
+    let own_id = summary_of(&file).ok()?.build_id;
     let is_same = match (&mapped.file, build_id) {
-        (Known::BuildId(id), _) => is_same_id(id, image.build_id()),
-        (_, Some(id)) => is_same_id(id, image.build_id()),
+        (Known::BuildId(id), _) => is_same_id(id, &own_id),
+        (_, Some(id)) => is_same_id(id, &own_id),
         (Known::Inode { major, minor, inode }, None) => is_inode(&of, (*major, *minor, *inode)),
         (Known::Nothing, None) => false,
     };
     is_same.then_some(())?;
+    let mut image = Image::read(&file).ok()?;
     let id: String = image.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     if let Some((first, rest)) = id.split_at_checked(2).filter(|_| !image.has_full_symbols()) {
         let debug = open_regular(Path::new(&format!("/usr/lib/debug/.build-id/{first}/{rest}.debug")));
@@ -86,21 +94,25 @@ pub(super) fn jit(folder: &Path, pid: i32) -> Option<JitMap> {
 /// its code where perf saw it, which differs from one start of a kernel to the next.
 pub(super) fn kernel(folder: &Path, seen_start: Option<u64>) -> Option<KernelSymbols> {
     let seen_start = seen_start?;
-    let candidates: [PathBuf; 2] = [folder.join("kallsyms"), PathBuf::from("/proc/kallsyms")];
-    candidates.iter().find_map(|path| {
-        let text = text(path).ok()?;
-        starts_at(&text, seen_start).then(|| KernelSymbols::parse(&text).ok()).flatten()
+    let candidates = [Some(folder.join("kallsyms")), LOOKS_AT_MACHINE.then(|| PathBuf::from("/proc/kallsyms"))];
+    candidates.iter().flatten().find_map(|path| {
+        let head = BufReader::new(open_regular(path).ok()?.take(TEXT_MAX_BYTES));
+        starts_at(head, seen_start).then(|| KernelSymbols::parse(&text(path).ok()?).ok()).flatten()
     })
 }
 
-/// Whether the kernel's code begins there.
-fn starts_at(kallsyms: &[u8], seen_start: u64) -> bool {
-    let mut lines = kallsyms.split(|byte| *byte == b'\n').map(|line| String::from_utf8_lossy(line));
-    lines.any(|line| {
+/// Whether the kernel's code begins there. Its beginning stands near that of the text, and more is not read: there are hundred
+/// thousands of lines.
+fn starts_at(kallsyms: impl BufRead, seen_start: u64) -> bool {
+    /// `_text` and `_stext`.
+    const NAMES: usize = 2;
+    let start = |line: Vec<u8>| -> Option<u64> {
+        let line = String::from_utf8_lossy(&line);
         let mut words = line.split_whitespace();
-        let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
-        matches!(words.nth(1), Some("_text" | "_stext")) && address == Some(seen_start)
-    })
+        let address = words.next()?;
+        matches!(words.nth(1)?, "_text" | "_stext").then(|| u64::from_str_radix(address, 16).ok())?
+    };
+    kallsyms.split(b'\n').map_while(Result::ok).filter_map(start).take(NAMES).any(|start| start == seen_start)
 }
 
 fn text(path: &Path) -> io::Result<Vec<u8>> {
@@ -116,8 +128,9 @@ mod tests {
     #[test]
     fn only_the_same_build_and_the_same_kernel_count() {
         assert!(is_same_id(&[1, 2, 0], &[1, 2]) && !is_same_id(&[1, 2, 3], &[1, 2]) && !is_same_id(&[0], &[]));
-        let text = b"ffffffff81000000 T _text\nffffffff81000000 T startup_64\n";
-        assert!(starts_at(text, 0xffff_ffff_8100_0000) && !starts_at(text, 0xffff_ffff_8200_0000));
-        assert!(!starts_at(b"0000000000000000 T _text\n", 0xffff_ffff_8100_0000));
+        let text = &b"ffffffff81000000 T _stext\nffffffff81000040 T _text\nffffffff81000040 T startup_64\n"[..];
+        assert!([0xffff_ffff_8100_0000, 0xffff_ffff_8100_0040].iter().all(|start| starts_at(text, *start)));
+        assert!(!starts_at(text, 0xffff_ffff_8200_0000));
+        assert!(!starts_at(&b"0000000000000000 T _text\n"[..], 0xffff_ffff_8100_0000));
     }
 }

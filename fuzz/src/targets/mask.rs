@@ -1,10 +1,9 @@
 //! Any text as one of a recording, with a secret or without: masking must end, and not panic, and what it leaves has a bound.
 
-#![no_main]
-
 use fathom_evidence::mask::{self, MASK};
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = fathom_fuzz::text(bytes);
     let words: Vec<&str> = text.split(' ').collect();
     let (name, value) = text.split_once('=').unwrap_or((text, text));
     let longest = text.len() + MASK.len() * (text.len() + 1);
@@ -13,4 +12,4 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     }
     assert!(mask::arguments(&words).len() <= longest);
     let _ = (mask::value(name, value), mask::flag(name, value));
-});
+}

@@ -1,7 +1,5 @@
 //! Any text as a question to the page and its parameters (`flame?from=0&to=5`): it is answered or refused, and nothing panics.
 
-#![no_main]
-
 use std::sync::LazyLock;
 
 use fathom_page::model::{Alone, answer};
@@ -12,9 +10,10 @@ const ANSWER_MAX: usize = 64 << 20;
 
 static PAGE: LazyLock<Loaded> = LazyLock::new(|| Loaded::new(fathom_fuzz::some_recording(), About::default()));
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+pub fn run(bytes: &[u8]) {
+    let text = fathom_fuzz::text(bytes);
     let (question, query) = text.split_once('?').unwrap_or((text, ""));
     if let Ok(answer) = answer(&PAGE, question, &Query::parse(query), &Alone) {
         assert!(answer.bytes.len() <= ANSWER_MAX, "{} bytes", answer.bytes.len());
     }
-});
+}

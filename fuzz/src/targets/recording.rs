@@ -6,8 +6,6 @@
 //!
 //! Parquet is left to its library, whose panics the store catches; libFuzzer would take them for findings.
 
-#![no_main]
-
 use std::fs;
 
 const FILES: [&str; 12] = [
@@ -25,7 +23,7 @@ const FILES: [&str; 12] = [
     "manifest.json",
 ];
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     fathom_fuzz::in_folder(|folder| {
         let mut rest = bytes;
         let mut written = [false; FILES.len()];
@@ -45,4 +43,4 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let _ = fs::remove_file(folder.join(name));
         }
     });
-});
+}

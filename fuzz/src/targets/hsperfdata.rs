@@ -2,15 +2,13 @@
 //!
 //! The collectors need the kernel; their parsers need nothing, and are taken as they are.
 
-#![no_main]
-
 #[allow(dead_code)]
-#[path = "../../crates/collectors/src/jvm_counters/parse.rs"]
+#[path = "../../../crates/collectors/src/jvm_counters/parse.rs"]
 mod parse;
 
 use parse::{Layout, Place, entries_of};
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Ok(layout) = Layout::parse(bytes) else { return };
     // The file may be shorter by the time its values are read.
     for now in [bytes, &bytes[..bytes.len() / 2]] {
@@ -23,4 +21,4 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-});
+}

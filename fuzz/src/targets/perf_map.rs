@@ -1,10 +1,8 @@
 //! Any bytes as a perf map: reading must end, and not panic, and each symbol is found where it is.
 
-#![no_main]
-
 use fathom_symbols::jit::JitMap;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let mut map = JitMap::parse(bytes);
     assert!(map.len() <= bytes.len() && map.is_empty() == (map.len() == 0));
     map.learn_frames(|_, code| {
@@ -19,4 +17,4 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         }
     }
     map.resolve(u64::MAX);
-});
+}

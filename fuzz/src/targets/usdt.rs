@@ -2,8 +2,6 @@
 //!
 //! The file around them is made here, or hardly any input would come so far; `symbols` has files of any bytes.
 
-#![no_main]
-
 use fathom_symbols::elf::probes_of;
 
 const NAMES: &[u8] = b"\0.shstrtab\0.note.stapsdt\0";
@@ -11,12 +9,12 @@ const HEADER_BYTES: u64 = 64;
 const SEGMENT_BYTES: u64 = 56;
 const SECTIONS: u64 = 3;
 
-libfuzzer_sys::fuzz_target!(|notes: &[u8]| {
+pub fn run(notes: &[u8]) {
     let file = library(notes);
     if let Ok(probes) = probes_of(&file.as_slice()) {
         assert!(probes.len() <= notes.len(), "more probes than notes");
     }
-});
+}
 
 /// A library for x86-64 with these notes and nothing else.
 fn library(notes: &[u8]) -> Vec<u8> {

@@ -1,7 +1,5 @@
 //! Any bytes as what an assistant's program sends: each line is answered or refused, and nothing panics.
 
-#![no_main]
-
 use fathom_page::serve::{Entry, Library, LoadError, Shelf};
 use fathom_page::{About, Loaded};
 
@@ -18,10 +16,10 @@ impl Library for One {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let mut answered = Vec::new();
     let find = || Ok(Shelf::new(Box::new(One([Entry::default()])), 1));
     fathom_page::mcp::serve(bytes, &mut answered, find).expect("memory takes what is written");
     let [asked, said] = [bytes, answered.as_slice()].map(|lines| lines.split(|byte| *byte == b'\n').count());
     assert!(said <= asked + 1, "an answer has more than a line");
-});
+}

@@ -4,8 +4,6 @@
 //! method into which another was compiled. It is linked so that what is at some place of the file is as far from `BASE` in
 //! memory: `gcc -O1 -fno-zero-initialized-in-bss -shared -fPIC -nostdlib -fvisibility=hidden -Wl,-N,-z,pack-relative-relocs,-z,norelro`, and stripped.
 
-#![no_main]
-
 use std::borrow::Cow;
 
 use fathom_symbols::elf::ReadAt;
@@ -27,7 +25,7 @@ impl ReadAt for Memory<'_> {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let memory = Memory(bytes);
     let Ok(mut hotspot) = HotSpot::of(&bytes, (BASE + MAPPED, MAPPED), &memory) else { return };
     hotspot.find_heaps(&memory);
@@ -40,4 +38,4 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         }
         hotspot.method(address, &memory);
     }
-});
+}

@@ -3,16 +3,14 @@
 //!
 //! The collectors need the kernel; their parsers need nothing, and are taken as they are.
 
-#![no_main]
-
 #[allow(dead_code)]
-#[path = "../../crates/collectors/src/jcmd/parse.rs"]
+#[path = "../../../crates/collectors/src/jcmd/parse.rs"]
 mod jcmd;
 #[allow(dead_code)]
-#[path = "../../crates/collectors/src/attach/properties.rs"]
+#[path = "../../../crates/collectors/src/attach/properties.rs"]
 mod properties;
 #[allow(dead_code)]
-#[path = "../../crates/collectors/src/attach/protocol.rs"]
+#[path = "../../../crates/collectors/src/attach/protocol.rs"]
 mod protocol;
 
 use protocol::{Reply, Version};
@@ -24,7 +22,7 @@ pub enum AttachError {
     Request(#[allow(dead_code)] &'static str),
 }
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some(reply) = Reply::parse(bytes) else { return };
     let words: Vec<&str> = reply.text.split('\n').take(4).collect();
     let _ = Version::of_reply(&reply).encode("jcmd", &words);
@@ -38,4 +36,4 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Some((name, _)) = named.get(bytes.len() % named.len().max(1)) {
         assert!(properties::value_of(&reply.text, name).is_some(), "{name:?} is there and is not found");
     }
-});
+}

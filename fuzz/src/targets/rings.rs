@@ -1,14 +1,12 @@
 //! Any bytes as a second of a ring that a killed service left: reading must end, and not panic, and what was read is whole and can be
 //! written again.
 
-#![no_main]
-
-#[path = "../../crates/watch/src/rings/segment.rs"]
+#[path = "../../../crates/watch/src/rings/segment.rs"]
 mod segment;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let Some(read) = segment::decode(bytes) else { return };
     fathom_fuzz::follow(&read);
     let again = segment::decode(&segment::encode(&read));
     assert_eq!(again.map(|again| again.row_counts()), Some(read.row_counts()));
-});
+}

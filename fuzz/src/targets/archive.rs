@@ -1,7 +1,5 @@
 //! Any bytes as a tar, bare or compressed, or a zip: reading its members must end, and not panic, whatever they unpack to.
 
-#![no_main]
-
 use std::io::{self, Read};
 
 use fathom_readers::archive::{Member, each_member_of};
@@ -9,7 +7,7 @@ use fathom_readers::archive::{Member, each_member_of};
 /// More is not unpacked of one input, in bytes.
 const UNPACKED_MAX: u64 = 4 << 20;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     let mut left = UNPACKED_MAX;
     let mut take = |_: &Member, content: &mut dyn Read| {
         left -= io::copy(&mut content.take(left), &mut io::sink())?;
@@ -21,4 +19,4 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(lost) = each_member_of(bytes, &mut take) {
         assert!(lost.lines().iter().all(|line| !line.is_empty()), "a loss that says nothing");
     }
-});
+}

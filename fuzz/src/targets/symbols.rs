@@ -4,8 +4,6 @@
 //! The seed is `long f(long x) { return g(x) + 1; } long h(long x) { char room[99]; return f(x) * k(room); }`, linked
 //! by `gcc -O1 -shared -fPIC -nostdlib -Wl,-z,noseparate-code,-z,lazy` and stripped.
 
-#![no_main]
-
 use std::sync::Arc;
 
 use fathom_symbols::demangle::demangle;
@@ -23,7 +21,7 @@ const STACK: u64 = 0x7000_0000;
 const CODE: std::ops::Range<u64> = 0x10000..0x34000;
 const WALKS: u64 = 16;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+pub fn run(bytes: &[u8]) {
     Mappings::parse(bytes).find(0x1000);
     if let Ok(kernel) = KernelSymbols::parse(bytes) {
         kernel.resolve(u64::MAX - 1);
@@ -43,7 +41,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         process.set_image(FileId { major: 8, minor: 1, inode: 7 }, Some(Arc::new(image)));
     }
     walk(&process, bytes);
-});
+}
 
 /// Walks from places of the file, with its own bytes as the stack.
 fn walk(process: &Process, bytes: &[u8]) {
