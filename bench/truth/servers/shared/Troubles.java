@@ -129,7 +129,7 @@ public final class Troubles {
             case "sleep" -> pause(40);
             case "pinned" -> pinned();
             case "exceptions" -> parsed(60);
-            case "regex" -> NESTED.matcher("x".repeat(13)).matches();
+            case "regex" -> NESTED.matcher("x".repeat(17)).matches();
             case "humongous" -> sink = new byte[8_000_000];
             case "garbage", "old_full" -> garbage();
             case "direct" -> sink = ByteBuffer.allocateDirect(1_000_000);
