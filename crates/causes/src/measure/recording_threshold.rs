@@ -49,8 +49,11 @@ fn unseen_then(comparison: &Comparison<'_>, event: &str, waits: &str) -> Option<
 /// none waited for long.
 fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Option<Finding> {
     const UNSEEN: [&str; 2] = ["jdk.ThreadPark", "jdk.JavaMonitorEnter"];
-    let is_unseen = events.iter().any(|event| UNSEEN.contains(event))
-        && comparison.recording().strings.find("java.lang.VirtualThread.run").is_some();
+    // The second one is the carrier's: stacks from outside of the JVM may end where a virtual thread's frames begin.
+    const RUN: [&str; 2] = ["java.lang.VirtualThread.run", "java.lang.VirtualThread.runContinuation"];
+    let strings = &comparison.recording().strings;
+    let is_unseen =
+        events.iter().any(|event| UNSEEN.contains(event)) && RUN.iter().any(|symbol| strings.find(symbol).is_some());
     (is_unseen && !latency::are_requests_quick(comparison)).then(|| {
         let says = format!("no {waits} of platform threads, and those of virtual threads are not recorded");
         Finding::unknown(&says, "jcmd PID Thread.dump_to_file FILE")
