@@ -13,7 +13,7 @@ use crate::period::Period;
 use crate::{Comparison, Finding, Support};
 
 /// The sleeps are at least this part of what requests are late.
-const MIN_SHARE_OF_LATE: f64 = 0.5;
+pub(super) const MIN_SHARE_OF_LATE: f64 = 0.5;
 
 /// One that slept before for this part of the time keeps time, or looks at a queue now and then.
 const SLEPT_BEFORE: f64 = 0.05;
@@ -60,7 +60,7 @@ fn has_a_server(comparison: &Comparison<'_>) -> bool {
 }
 
 /// Threads of the application that were seen to run, and hardly slept; `None` where nobody looked.
-fn that_ran_awake(period: &Period<'_>) -> Option<BTreeSet<i64>> {
+pub(super) fn that_ran_awake(period: &Period<'_>) -> Option<BTreeSet<i64>> {
     let samples = RAN.into_iter().flat_map(|event| period.samples(event));
     let ran: BTreeSet<i64> =
         samples.map(|sample| sample.tid).filter(|tid| period.sources.is_application(*tid)).collect();

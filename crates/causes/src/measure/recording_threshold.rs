@@ -1,8 +1,11 @@
 //! What it means that an event of JFR does not occur.
 
+use fathom_timeline::{ThreadState, Wait};
+
 use crate::cause::{Finding, Support};
 use crate::comparison::Comparison;
 use crate::explanation::Missing;
+use crate::limits::MINOR_SHARE;
 use crate::{format, latency};
 
 /// Many short waits slow a service down as well as few long ones: they have to be recorded from
@@ -23,8 +26,9 @@ pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &st
     };
     match comparison.recorded_from_ns(event) {
         Some(from_ns) if from_ns <= SHORT_NS => {
-            let unseen =
-                unseen_then(comparison, event, waits).or_else(|| on_virtual_threads(comparison, events, waits));
+            let unseen = unseen_then(comparison, event, waits)
+                .or_else(|| on_virtual_threads(comparison, events, waits))
+                .or_else(|| without_a_name(comparison, events, waits));
             unseen.unwrap_or_else(|| absent(from_ns, waits))
         }
         Some(from_ns) => unknown(event, &format!("{waits} under {} were not recorded", format::time(from_ns))),
@@ -49,11 +53,26 @@ fn unseen_then(comparison: &Comparison<'_>, event: &str, waits: &str) -> Option<
 /// none waited for long.
 fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Option<Finding> {
     const UNSEEN: [&str; 2] = ["jdk.ThreadPark", "jdk.JavaMonitorEnter"];
-    let is_unseen = events.iter().any(|event| UNSEEN.contains(event))
-        && comparison.recording().strings.find("java.lang.VirtualThread.run").is_some();
+    // The second one is the carrier's: stacks from outside of the JVM may end where a virtual thread's frames begin.
+    const RUN: [&str; 2] = ["java.lang.VirtualThread.run", "java.lang.VirtualThread.runContinuation"];
+    let strings = &comparison.recording().strings;
+    let is_unseen =
+        events.iter().any(|event| UNSEEN.contains(event)) && RUN.iter().any(|symbol| strings.find(symbol).is_some());
     (is_unseen && !latency::are_requests_quick(comparison)).then(|| {
         let says = format!("no {waits} of platform threads, and those of virtual threads are not recorded");
         Finding::unknown(&says, "jcmd PID Thread.dump_to_file FILE")
+    })
+}
+
+/// A park is named by the frames and classes that are known. Where a good part of the lost time went into parks of which none is,
+/// they may be of any kind: a pool that the application made itself looks like that.
+fn without_a_name(comparison: &Comparison<'_>, events: &[&str], waits: &str) -> Option<Finding> {
+    let unnamed_ns = comparison.excess().of(ThreadState::Blocked(Wait::Unnamed))?.lost_ns();
+    let is_good_part = unnamed_ns > 0.0 && unnamed_ns >= MINOR_SHARE * comparison.excess().lost_ns();
+    (events.contains(&"jdk.ThreadPark") && is_good_part).then(|| {
+        let says =
+            format!("no {waits} that are known by their frames, but threads waited for something without a name");
+        Finding::unknown(&says, "jcmd PID Thread.print")
     })
 }
 

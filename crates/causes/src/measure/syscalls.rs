@@ -90,7 +90,7 @@ impl ByThread {
     }
 }
 
-/// Threads that take a good part of what the process receives in the recording: at least a tenth of the calls.
+/// Threads that take a good part of what the process receives in the recording: at least a tenth of the calls of the busiest one.
 pub fn receivers(comparison: &Comparison<'_>) -> HashSet<i64> {
     let calls = ByThread::of(&comparison.slow, counter::SYSTEM_CALLS_COUNT, RECEIVE);
     with_a_good_part(&calls, |tid| calls.total(tid))
@@ -109,15 +109,13 @@ pub fn acceptors(comparison: &Comparison<'_>) -> HashSet<i64> {
     with_a_good_part(&calls, |tid| calls.total(tid))
 }
 
+/// Compared with the busiest: of all calls none has a tenth where more than ten threads share them.
 fn with_a_good_part(calls: &ByThread, count: impl Fn(i64) -> f64) -> HashSet<i64> {
-    const MIN_SHARE_OF_CALLS: f64 = 0.1;
+    const MIN_SHARE_OF_BUSIEST: f64 = 0.1;
     let counts: Vec<(i64, f64)> = calls.0.keys().map(|tid| (*tid, count(*tid))).collect();
-    let all: f64 = counts.iter().map(|(_, count)| count).sum();
-    counts
-        .into_iter()
-        .filter(|(_, count)| all > 0.0 && *count >= MIN_SHARE_OF_CALLS * all)
-        .map(|(tid, _)| tid)
-        .collect()
+    let most = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
+    let is_good = |count: f64| count > 0.0 && count >= MIN_SHARE_OF_BUSIEST * most;
+    counts.into_iter().filter(|(_, count)| is_good(*count)).map(|(tid, _)| tid).collect()
 }
 
 /// How much a counter of calls rises each second of a period, over the application's threads, by call.
