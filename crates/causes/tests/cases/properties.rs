@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fathom_causes::explanation::{Explanation, Verdict};
 use fathom_causes::{ExplainOptions, cause, explain, general_cause, investigate};
@@ -15,7 +15,7 @@ use fathom_evidence::kinds::span;
 use libtest_mimic::{Failed, Trial};
 
 use crate::recorders::{BEGIN_NS, record, record_baseline};
-use crate::told::{SHARE_SLACK, acquitted, agree, contains_both, same, weaker};
+use crate::told::{self, SHARE_SLACK, acquitted, agree, contains_both, same, weaker};
 use crate::transform;
 use crate::world::World;
 
@@ -36,9 +36,56 @@ pub(crate) struct Scene {
     jvm: String,
     age_ns: i64,
     answer: Explanation,
+    /// What three of the properties find, which all ask what is said of less.
+    of_less: OnceLock<OfLess>,
+}
+
+/// What is wrong with the answers when something was not recorded.
+#[derive(Default)]
+struct OfLess {
+    sources: Vec<String>,
+    collectors: Vec<String>,
+    /// That somebody is ruled out, of both.
+    acquitted: Vec<String>,
 }
 
 impl Scene {
+    fn of_less(&self) -> &OfLess {
+        self.of_less.get_or_init(|| {
+            let mut found = OfLess::default();
+            for (source, less) in self.without_sources() {
+                self.compare(source, &less, &mut found.sources, &mut found.acquitted);
+            }
+            for (name, less) in self.without_collectors() {
+                self.compare(name, &less, &mut found.collectors, &mut found.acquitted);
+            }
+            found
+        })
+    }
+
+    fn compare(&self, name: &str, less: &Recording, weaker: &mut Vec<String>, acquitted: &mut Vec<String>) {
+        let answer = self.explain(less, 0);
+        weaker.extend(told::weaker(&self.answer, &answer).into_iter().map(|failure| format!("no {name}: {failure}")));
+        acquitted
+            .extend(told::acquitted(&self.answer, &answer).into_iter().map(|failure| format!("no {name}: {failure}")));
+    }
+
+    /// Each source gone in turn.
+    fn without_sources(&self) -> impl Iterator<Item = (&str, Recording)> {
+        let recorders = self.recorders.iter().filter(|_| self.recorders.len() > 1);
+        recorders.map(|source| {
+            let mut less = Recording::default();
+            let others = self.recorders.iter().zip(&self.parts).filter(|(other, _)| *other != source);
+            others.for_each(|(_, part)| less.absorb(part.clone()));
+            (source.as_str(), less)
+        })
+    }
+
+    /// Each collector and each kind of event gone in turn.
+    fn without_collectors(&self) -> impl Iterator<Item = (&str, Recording)> {
+        transform::GROUPS.iter().filter_map(|group| Some((group.name, transform::without(&self.recording, group)?)))
+    }
+
     fn explain(&self, recording: &Recording, shift_ns: i64) -> Explanation {
         let slow = self.slow.map(|(from, to)| (from + shift_ns, to + shift_ns));
         explain(recording, &ExplainOptions { slow, baseline: self.baseline.as_ref() })
@@ -67,17 +114,18 @@ fn scene(name: &str, world: &World, recorders: Vec<String>) -> Scene {
     let answer = explain(&recording, &ExplainOptions { slow, baseline: baseline.as_ref() });
     let jvm = format!("{:?} {:?}", world.jvm, world.facts);
     let parts = recorders.iter().map(|recorder| record(world, std::slice::from_ref(recorder))).collect();
-    Scene { world: name.to_owned(), recorders, parts, recording, baseline, slow, jvm, age_ns: world.jvm.age_ns, answer }
+    let (world, age_ns, of_less) = (name.to_owned(), world.jvm.age_ns, OnceLock::new());
+    Scene { world, recorders, parts, recording, baseline, slow, jvm, age_ns, answer, of_less }
 }
 
 /// What is wrong with a scene; nothing when the property holds.
 type Property = fn(&[Scene], usize) -> Vec<String>;
 
 const PROPERTIES: &[(&str, Property)] = &[
-    ("a source less", a_source_less),
-    ("a collector less", a_collector_less),
+    ("a source less", |scenes, index| scenes[index].of_less().sources.clone()),
+    ("a collector less", |scenes, index| scenes[index].of_less().collectors.clone()),
     ("a table less", a_table_less),
-    ("nobody is ruled out by less", ruled_out_by_less),
+    ("nobody is ruled out by less", |scenes, index| scenes[index].of_less().acquitted.clone()),
     ("no cause is ruled out by fewer fields", ruled_out_by_fewer_fields),
     ("a third of a second later", later),
     ("an idle hour before", |scenes, index| idle_hour(&scenes[index], true)),
@@ -92,7 +140,7 @@ const PROPERTIES: &[(&str, Property)] = &[
 
 /// The properties as tests.
 pub(crate) fn trials(worlds: Vec<(String, World)>) -> Vec<Trial> {
-    let scenes: Arc<std::sync::OnceLock<Vec<Scene>>> = Arc::default();
+    let scenes: Arc<OnceLock<Vec<Scene>>> = Arc::default();
     let worlds = Arc::new(worlds);
     let trial = |(name, property): &(&'static str, Property)| {
         let (name, property, scenes, worlds) = (*name, *property, Arc::clone(&scenes), Arc::clone(&worlds));
@@ -146,29 +194,6 @@ fn write_broken(property: &str, broken: &BTreeSet<String>) -> std::io::Result<()
     std::fs::write(path(), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
-fn a_source_less(scenes: &[Scene], index: usize) -> Vec<String> {
-    let scene = &scenes[index];
-    let without = |source: &String| {
-        let mut less = Recording::default();
-        let others = scene.recorders.iter().zip(&scene.parts).filter(|(other, _)| *other != source);
-        others.for_each(|(_, part)| less.absorb(part.clone()));
-        let failures = weaker(&scene.answer, &scene.explain(&less, 0));
-        failures.into_iter().map(|failure| format!("no {source}: {failure}")).collect::<Vec<_>>()
-    };
-    let has_others = scene.recorders.len() > 1;
-    scene.recorders.iter().filter(|_| has_others).flat_map(without).collect()
-}
-
-fn a_collector_less(scenes: &[Scene], index: usize) -> Vec<String> {
-    let scene = &scenes[index];
-    let without = |group: &transform::Group| {
-        let less = transform::without(&scene.recording, group);
-        let failures = less.map(|less| weaker(&scene.answer, &scene.explain(&less, 0))).unwrap_or_default();
-        failures.into_iter().map(|failure| format!("no {}: {failure}", group.name)).collect::<Vec<_>>()
-    };
-    transform::GROUPS.iter().flat_map(without).collect()
-}
-
 /// The tables are gone from a finished recording, which is told: whoever is not in the others may have been in them.
 fn a_table_less(scenes: &[Scene], index: usize) -> Vec<String> {
     let scene = &scenes[index];
@@ -177,20 +202,6 @@ fn a_table_less(scenes: &[Scene], index: usize) -> Vec<String> {
         failures.into_iter().map(|failure| format!("no {table}: {failure}")).collect::<Vec<_>>()
     };
     transform::without_tables(&scene.recording).into_iter().flat_map(without).collect()
-}
-
-/// Each source, each collector and each kind of event gone in turn: that less was recorded rules nobody out.
-fn ruled_out_by_less(scenes: &[Scene], index: usize) -> Vec<String> {
-    let scene = &scenes[index];
-    let sources = scene.recorders.iter().filter(|_| scene.recorders.len() > 1).map(|source| {
-        let mut less = Recording::default();
-        let others = scene.recorders.iter().zip(&scene.parts).filter(|(other, _)| *other != source);
-        others.for_each(|(_, part)| less.absorb(part.clone()));
-        (source.as_str(), less)
-    });
-    let groups =
-        transform::GROUPS.iter().filter_map(|group| Some((group.name, transform::without(&scene.recording, group)?)));
-    sources.chain(groups).flat_map(|(name, less)| acquitted_without(scene, name, &less)).collect()
 }
 
 /// Each field of rows gone in turn, and events that the JVM's own settings leave out for being short.
