@@ -149,7 +149,10 @@ impl<'a> Recorder<'a> {
             let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key) && is_own(key));
             facts.for_each(|(about, key, value)| self.out.add_fact(about, key, value, source));
         }
-        if ["latency", "probes", "pcap", STANDING].contains(&source) || self.is_live() || self.is_at_sockets() || jvm.release == 0
+        if ["latency", "probes", "pcap", STANDING].contains(&source)
+            || self.is_live()
+            || self.is_at_sockets()
+            || jvm.release == 0
         {
             return;
         }
