@@ -39,6 +39,7 @@ impl CpuTicks {
 /// CPU time of a process since it was started, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessTicks {
+    /// Of its own threads.
     pub own: u64,
     /// Of its children that have ended.
     pub children: u64,

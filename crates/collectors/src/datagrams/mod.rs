@@ -117,7 +117,7 @@ fn loaded(target: &Target) -> Result<(Programs, Option<Walker>), Refusal> {
     let mut config: Vec<u8> = [target.pid, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     config.extend(LATE_NS.to_ne_bytes());
     let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[], spare: SPARE })?;
-    let walker = programs.file_walker(WALKER, target.pid)?;
+    let walker = programs.process_walker(WALKER, target.pid)?;
     refuse_if_blind(programs.left_out())?;
     Ok((programs, walker))
 }
