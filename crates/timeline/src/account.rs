@@ -54,6 +54,8 @@ pub struct Account {
     waits_for_cpu_read: Range<usize>,
     /// Buckets for which it was recorded what threads waited for.
     pub waits_read: Range<usize>,
+    /// These, and those before of which long waits were kept.
+    waits_seen: Range<usize>,
     /// Buckets of which more than requests is recorded.
     pub(crate) recorded: Range<usize>,
     /// The part of each bucket of which more than requests is recorded: those at the ends are recorded in part.
@@ -127,6 +129,7 @@ impl Account {
             lateness: None,
             observed: sources.observed(),
             waits_read: sources.waits_read(),
+            waits_seen: sources.waits_seen(),
             waits_for_cpu_read: sources.threads_read(counter::THREAD_RUN_QUEUE_NS),
             recorded: sources.recorded(),
             covered: sources.covered(),
@@ -151,7 +154,7 @@ impl Account {
     pub(crate) fn known(&self, state: ThreadState) -> Range<usize> {
         let buckets = match state.row().known {
             Known::Recorded => &self.recorded,
-            Known::Waits => &self.waits_read,
+            Known::Waits => &self.waits_seen,
             Known::Files => &self.files_read,
             Known::WaitsForCpu => &self.waits_for_cpu_read,
             Known::Observed => &self.observed,

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use fathom_evidence::STANDING;
 use fathom_evidence::kinds::{span, subject};
 
 use crate::grid::BUCKET_NS;
@@ -46,6 +47,17 @@ impl Sources<'_> {
         let from_ns = self.grid.start_of(observed.start.saturating_sub(2));
         let reaches_back = first_ns.is_some_and(|first_ns| *first_ns < from_ns);
         if reaches_back || observed.start == 0 { self.recorded() } else { observed }
+    }
+
+    /// The buckets whose waits count: those for which they were recorded, and before these those of which who watches kept the long
+    /// ones. What was seen there happened; what was not seen may have.
+    pub(crate) fn waits_seen(&self) -> Range<usize> {
+        let read = self.waits_read();
+        let who = self.recording.strings.find(STANDING);
+        let spans = self.recording.spans.source.iter().zip(&self.recording.spans.time_ns);
+        let first_ns = spans.filter(|(source, _)| Some(**source) == who).map(|(_, time_ns)| *time_ns).min();
+        let is_after = |index: &usize| first_ns.is_some_and(|first_ns| self.grid.start_of(*index) >= first_ns);
+        (0..read.start).find(is_after).unwrap_or(read.start)..read.end
     }
 
     /// When somebody looked at system calls, if any were seen: the kernel sees those of all classes, the JVM's recorder some of
