@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { oneFile } from "./build/one_file.ts";
 
@@ -27,8 +26,7 @@ export default defineConfig(({ mode }) => ({
           include: ["test/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // Each has a browser of its own; by default one CPU is left for vitest, which waits.
-          maxWorkers: availableParallelism(),
+          fileParallelism: false,
         },
       },
     ],
