@@ -2,7 +2,7 @@
 //! program at each switch, which all threads of the machine would pay for. That a thread is still in the wait of the look before, the
 //! number of its switches tells.
 //!
-//! Stacks are dearer than looks: a few are taken of the waits that began last, and each tells of all waits of its thread at the same
+//! Stacks are dearer than looks: a few are taken of the waits that began last, and each holds for all waits of its thread at the same
 //! depth for the same thing. So workers that stand idle cost one stack each, and a thread that stands where it never stood has one
 //! at once.
 
@@ -138,7 +138,7 @@ impl Standing {
         }
     }
 
-    /// Waits whose stack is known: of others nobody could say what they were for.
+    /// Waits whose stack is known: without one it is not known what they were for.
     fn tell(&mut self, waited: &[Waited], found: &mut Recording) {
         for wait in waited {
             let stack_id = self.stacks.put(&wait.place, found);

@@ -19,7 +19,7 @@ const SLEEPING: &str = "STATE_SLEEPING";
 /// Who tells of such waits.
 const SOURCE: &str = "samples";
 
-/// Who looks at threads all the time, and tells of long waits only (`fathom watch`).
+/// The source of waits that `fathom watch` found by looking at threads all the time: long ones only.
 pub const STANDING: &str = "standing";
 
 /// The sample itself interrupts the thread's call: what it goes on to wait for begins so soon after it, in ns.

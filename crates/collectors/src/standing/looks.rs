@@ -1,8 +1,8 @@
 //! From looks at threads to the waits that they found. Pure: times and looks in, waits out.
 //!
 //! A thread that has not left a CPU between two looks is in one wait. A look stands for half of the time to the one before and half of
-//! the time to the one after it: of a wait that was seen at three looks of a tenth of a second nobody knows more than that it took
-//! from 0.2 to 0.4 s.
+//! the time to the one after it: a wait that was seen at three looks of a tenth of a second took between 0.2 and 0.4 s, and no more is
+//! known.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ pub(super) const PERIOD_NS: i64 = 100_000_000;
 /// Where looks are further apart than this, none stands for time before or after it: a machine that stood still looks like that.
 const FAR_APART_NS: i64 = 5 * PERIOD_NS / 2;
 
-/// What goes on is told piece by piece, each as long as all before it: between these two, in ns. So who takes the rows of the last
+/// What goes on is reported piece by piece, each as long as all before it: between these two, in ns. So who takes the rows of the last
 /// minute at any time has nearly all of each wait, and threads that stand for days make few rows.
 const SHORTEST_PIECE_NS: i64 = 1_000_000_000;
 const LONGEST_PIECE_NS: i64 = 8_000_000_000;
