@@ -6,6 +6,7 @@
 //! were seen in one place only, stacks that are cut, places that are deep in the code of the application.
 
 mod paths;
+mod readers;
 mod tree;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use fathom_evidence::{Recording, StackId};
 
 use crate::sources::Sources;
 use paths::{Path, Paths};
+pub(crate) use readers::only_readers;
 use tree::Tree;
 
 /// What a place is in which a thread waits.

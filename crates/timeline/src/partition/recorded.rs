@@ -6,6 +6,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use super::sweep::Candidate;
+use crate::idle::only_readers;
 use crate::looks;
 use crate::read_times::TOLD_BY_CALLS;
 use crate::sources::Sources;
@@ -63,8 +64,12 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
     each(sources, span::SAMPLED_WAIT, |row, wait| {
         add_sampled(&mut found, row, wait, looks::state(sources.recording, &mut waits, wait));
     });
+    let readers = only_readers(sources);
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
-        each(sources, kind, |row, socket| add_socket(sources, &mut found, row, socket));
+        each(sources, kind, |row, socket| match readers.contains(&socket.tid) {
+            true => add(&mut found, row, socket, ThreadState::Blocked(Wait::Unnamed)),
+            false => add_socket(sources, &mut found, row, socket),
+        });
     }
     found
 }

@@ -1,0 +1,47 @@
+//! Threads that were never seen at anything but reading from one socket.
+//!
+//! A thread of its own reads what a broker or a server sends whenever there is something, and stands in that read for the rest of the
+//! time; so does a batch that asks one question after another. What a thread does when the read has ended tells them apart, and nothing
+//! of that was seen of these, nor of their like. What it did before its first read was its start.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use fathom_evidence::kinds::span;
+use fathom_evidence::{StackId, StrId};
+
+use super::stem;
+use crate::sources::Sources;
+
+/// Where a thread reads.
+struct Reads {
+    first_ns: i64,
+    /// The place and the peer; none if there are several, or if they are not known.
+    at: Option<(StackId, StrId)>,
+}
+
+/// Those of a recording.
+pub(crate) fn only_readers(sources: &Sources<'_>) -> HashSet<i64> {
+    let recording = sources.recording;
+    let reads = reads(sources);
+    let is_later = |tid: i64, time_ns: i64| reads.get(&tid).is_none_or(|reads| time_ns > reads.first_ns);
+    let running = sources.running_event().into_iter().flat_map(|event| sources.samples(event));
+    let ran = running.filter(|sample| is_later(sample.tid, sample.time_ns)).map(|sample| sample.tid);
+    let read = recording.strings.find(span::SOCKET_READ);
+    let others = recording.spans.rows().filter(|other| Some(other.kind) != read && is_later(other.tid, other.time_ns));
+    let unclear = reads.iter().filter(|(_, reads)| reads.at.is_none()).map(|(tid, _)| *tid);
+    let seen_otherwise: HashSet<i64> = ran.chain(others.map(|other| other.tid)).chain(unclear).collect();
+    let seen_otherwise: BTreeSet<String> = seen_otherwise.iter().map(|tid| stem(recording, *tid)).collect();
+    reads.into_keys().filter(|tid| !seen_otherwise.contains(&stem(recording, *tid))).collect()
+}
+
+/// The reads of threads of the application. What a virtual thread runs is sampled on its carrier.
+fn reads(sources: &Sources<'_>) -> BTreeMap<i64, Reads> {
+    let mut by_thread: BTreeMap<i64, Reads> = BTreeMap::new();
+    for read in sources.spans(span::SOCKET_READ).filter(|read| read.tid > 0 && sources.is_application(read.tid)) {
+        let at = (read.stack_id != StackId(0)).then_some((read.stack_id, read.name));
+        let reads = by_thread.entry(read.tid).or_insert(Reads { first_ns: read.time_ns, at });
+        reads.first_ns = reads.first_ns.min(read.time_ns);
+        reads.at = reads.at.filter(|known| Some(*known) == at);
+    }
+    by_thread
+}
