@@ -295,8 +295,9 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
             SignalKind::Collecting if has_collectors => ("most cores used by the collector", "cores"),
             _ => return None,
         };
-        // A signal leaves out what is a small part of all; as a figure it counts.
+        // A signal leaves out what is a small part of all, and the start of the JVM; as a figure both count.
         let value = match kind {
+            SignalKind::Cpu => account.process_use().into_iter().flatten().fold(value, f64::max),
             SignalKind::Stopped => most(|state| matches!(state, ThreadState::Stopped(_))) * BUCKET_NS as f64,
             SignalKind::Locks => most(|state| state == ThreadState::Blocked(Wait::Lock)),
             SignalKind::AllocationStalls => longest_stall,

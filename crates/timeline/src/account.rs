@@ -139,6 +139,12 @@ impl Account {
         }
     }
 
+    /// The part of its CPUs that the process uses, by bucket, where that was measured.
+    pub fn process_use(&self) -> Option<Vec<f64>> {
+        let whole_ns = self.cpus? * BUCKET_NS as f64;
+        Some(self.process_cpu_ns.as_ref()?.iter().map(|ns| ns / whole_ns).collect())
+    }
+
     /// The requests, where they are the work of the process and not a few, which may be health checks beside it.
     pub fn requests_as_work(&self) -> Option<&Requests> {
         self.requests.as_ref().filter(|_| are_work(self.requests_flaw))

@@ -16,6 +16,9 @@ pub(crate) const NEAR_BUCKETS: usize = 300;
 /// whatever time stamps a file has. Two weeks of a log that was not rotated take 200 MB.
 const BUCKETS_MAX: i64 = 14 * 24 * 3600;
 
+/// What is left out at the end of a recording is no more than this part of it, inverted: a twentieth.
+const RESTS_LEFT_OUT: i64 = 20;
+
 /// Consecutive buckets of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
@@ -27,11 +30,12 @@ pub struct Grid {
 
 impl Grid {
     /// The grid that covers `from_ns..to_ns`. A last bucket that is less than half full is left
-    /// out, unless it is the only one.
+    /// out, unless that would leave out a good part of a short recording.
     pub fn covering(from_ns: i64, to_ns: i64) -> Grid {
         let length_ns = to_ns.saturating_sub(from_ns).max(0);
-        let whole = length_ns / BUCKET_NS;
-        let rest = i64::from(length_ns % BUCKET_NS >= BUCKET_NS / 2);
+        let (whole, rest_ns) = (length_ns / BUCKET_NS, length_ns % BUCKET_NS);
+        let is_part_of_it = rest_ns > length_ns / RESTS_LEFT_OUT;
+        let rest = i64::from(rest_ns >= BUCKET_NS / 2 || is_part_of_it);
         let buckets = (whole + rest).max(1);
         let len = buckets.min(BUCKETS_MAX);
         Grid { start_ns: from_ns.saturating_add((buckets - len).saturating_mul(BUCKET_NS)), len: len as usize }
@@ -126,7 +130,8 @@ mod tests {
         let grid = Grid::covering(i64::MIN, i64::MAX);
         assert_eq!(grid.len as i64, BUCKETS_MAX);
         assert_eq!(Grid::covering(5, 5).len, 1);
-        assert_eq!(Grid::covering(0, S + S / 4).len, 1);
+        assert_eq!(Grid::covering(0, S + S / 4).len, 2, "a fifth of it");
+        assert_eq!(Grid::covering(0, 60 * S + S / 4).len, 60);
         let mut buckets = grid.zeros();
         grid.spread(&mut buckets, i64::MIN, i64::MAX, 1.0);
     }

@@ -371,7 +371,5 @@ fn throttled(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
 
 /// The part of its CPUs that the process uses.
 fn cpu(account: &Account) -> Option<Signal> {
-    let cpus = account.cpus?;
-    let process = account.process_cpu_ns.as_ref()?;
-    Some(Signal::new(SignalKind::Cpu, process.iter().map(|ns| ns / SECOND / cpus).collect()))
+    Some(Signal::new(SignalKind::Cpu, account.process_use()?))
 }
