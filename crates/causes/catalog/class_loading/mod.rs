@@ -75,8 +75,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (waits, waits_before) = waits_below::both(comparison, |period| WaitsBelow::of(period, is_loading));
     let waiting = (waits.threads(), waits_before.as_ref().map(WaitsBelow::threads));
     let loaded = loaded(comparison);
-    let is_sampled = comparison.sources().running_event().is_some();
-    if !is_sampled && waits.is_empty() {
+    if !has_stacks(comparison) && waits.is_empty() {
         return none_seen(comparison, loaded);
     }
     let evidence = evidence(comparison, &below, &waits, waiting, loaded);
@@ -94,6 +93,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     finding.drill_down.search = outermost(comparison.recording(), below.stack).to_owned();
     finding.crowding(comparison)
+}
+
+/// Whether samples say where they were taken.
+fn has_stacks(comparison: &Comparison<'_>) -> bool {
+    let event = stacks::running_event(comparison);
+    comparison.sources().samples(event).any(|sample| sample.stack_id != StackId(0))
 }
 
 /// Where the program began to ask for a class in a stack: all that the loading takes is below it.
