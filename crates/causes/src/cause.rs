@@ -276,7 +276,8 @@ impl Finding {
     /// Claims what the application waited for CPUs because of the running that is claimed already.
     #[must_use]
     pub fn crowding(mut self, comparison: &Comparison<'_>) -> Finding {
-        let running = self.claims.iter().filter(|claim| matches!(claim.state, ThreadState::Running(_)));
+        let is_running = |claim: &&Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Compiler);
+        let running = self.claims.iter().filter(is_running);
         let at_most_ns = comparison.crowding_of_ns(running.map(|claim| claim.grown_ns(comparison)).sum());
         self.claims.extend((at_most_ns > 0.0).then(|| Claim::part(ThreadState::Runnable, at_most_ns)));
         self

@@ -4,9 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::{event, frame, role, span, subject};
-use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
     Account, Analysis, BUCKET_NS, Excess, Intervals, Segment, SignalKind, Slowdown, Sources, StopSpan, ThreadState,
@@ -275,60 +273,6 @@ impl<'a> Comparison<'a> {
         let (slow, baseline) = self.mean(process);
         let part = |ns: f64| ns / BUCKET_NS as f64 / cpus;
         Some((part(slow), baseline.map(part)))
-    }
-
-    /// Waits of the application's threads for a CPU in the slow time that were long enough to be told one by one.
-    pub fn long_waits_for_cpu(&self) -> impl Iterator<Item = Span> + '_ {
-        self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.sources().is_application(wait.tid))
-    }
-
-    /// The part of the application's waiting for CPUs that came with the kinds of running that
-    /// `select` chooses, in ns: threads wait because others run, and each kind of running is charged
-    /// for the waiting in the proportion in which it grew.
-    pub fn crowding_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
-        self.crowding_of_ns(self.more_running_ns(select))
-    }
-
-    /// The same for so much running that the slow time has more of. While something runs, the threads at work wait, and no more than
-    /// these: where others had the CPUs all the time, a little more running of our own is not why they waited.
-    pub fn crowding_of_ns(&self, running_ns: f64) -> f64 {
-        let Some(waiting) = self.excess().of(ThreadState::Runnable) else { return 0.0 };
-        let others = self.cores_of_others().map_or(0.0, |(slow, baseline)| (slow - baseline.unwrap_or(0.0)).max(0.0));
-        let own = self.more_running_ns(|_| true);
-        let all = own + others * self.excess().slow_ns;
-        if all <= 0.0 {
-            return 0.0;
-        }
-        // Where it was seen who ran instead, no more than that is this process's own.
-        let most = self.ran_instead_itself().map_or(1.0, |part| part * running_ns / own.max(running_ns).max(1.0));
-        (waiting.lost_ns() * (running_ns / all).min(most)).min(running_ns * self.excess().concurrency.max(1.0))
-    }
-
-    /// The part of the application's long waits for a CPU in which another thread of this process ran instead; none where too
-    /// few waits were long enough to be told one by one.
-    fn ran_instead_itself(&self) -> Option<f64> {
-        const MIN_RECORDED_SHARE: f64 = 0.2;
-        let (mut all_ns, mut own_ns) = (0.0, 0.0);
-        for wait in self.long_waits_for_cpu() {
-            let detail: RunQueueWait = self.slow.detail(&wait);
-            let length_ns = wait.duration_ns.max(0) as f64;
-            all_ns += length_ns;
-            own_ns += if detail.own? { length_ns } else { 0.0 };
-        }
-        let waited_ns = self.excess().of(ThreadState::Runnable)?.slow_ns;
-        (all_ns >= MIN_RECORDED_SHARE * waited_ns && all_ns > 0.0).then(|| own_ns / all_ns)
-    }
-
-    /// By how much the kinds of running that `select` chooses grew, in ns.
-    fn more_running_ns(&self, select: impl Fn(ThreadState) -> bool) -> f64 {
-        let is_running = |state: ThreadState| {
-            matches!(
-                state,
-                ThreadState::Running(_) | ThreadState::Compiler | ThreadState::Collector(_) | ThreadState::Vm
-            )
-        };
-        let states = self.excess().states.iter().filter(|excess| is_running(excess.state) && select(excess.state));
-        states.map(|excess| excess.excess_ns().max(0.0)).sum()
     }
 
     /// A quantity of each period: slow, and baseline if there is a baseline.

@@ -14,6 +14,7 @@ mod claims;
 mod comparison;
 mod coverage;
 mod crash;
+mod crowding;
 mod drill_down;
 mod elsewhere;
 mod engine;

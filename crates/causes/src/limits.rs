@@ -23,3 +23,7 @@ pub(crate) const HALF_A_THREAD: f64 = 0.5;
 
 /// Those that have what others wait for wait themselves for this part of the time: then that comes first.
 pub(crate) const MIN_OWNERS_WAITING_SHARE: f64 = 0.5;
+
+/// From this use of all CPUs on, as a mean over seconds, they are short: who is woken finds none free in seven of ten cases on
+/// up to eight CPUs (Erlang's C), and in more on fewer.
+pub(crate) const CPUS_FULL: f64 = 0.9;

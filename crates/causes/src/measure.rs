@@ -18,6 +18,7 @@ pub mod safepoints;
 pub mod sleeps;
 pub mod stacks;
 pub mod stalled_threads;
+pub mod startup;
 pub mod syscalls;
 pub mod system_gc;
 pub mod unsent;

@@ -1,8 +1,10 @@
 //! Classes are looked for, loaded, or made at run time while requests wait for it.
 
+mod new_code;
+
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::begins_with;
+use fathom_timeline::{Series, begins_with};
 
 use crate::limits::MIN_CPU_SHARE;
 use crate::measure::waits_below::{self, WaitsBelow};
@@ -73,8 +75,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (waits, waits_before) = waits_below::both(comparison, |period| WaitsBelow::of(period, is_loading));
     let waiting = (waits.threads(), waits_before.as_ref().map(WaitsBelow::threads));
     let loaded = loaded(comparison);
-    let is_sampled = comparison.sources().running_event().is_some();
-    if !is_sampled && waits.is_empty() {
+    if !has_stacks(comparison) && waits.is_empty() {
         return none_seen(comparison, loaded);
     }
     let evidence = evidence(comparison, &below, &waits, waiting, loaded);
@@ -86,10 +87,18 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     // JFR's own samples see a part of the work only: the stacks are right, the amount is too small.
     let mut finding = Finding::new(Support::Observed, text).with_all(evidence);
-    finding.claims.extend(if ran { below.claims } else { Vec::new() });
     finding.claims.extend(if waited { waits.claims() } else { Vec::new() });
+    if ran {
+        finding = new_code::claiming(comparison, finding, below.claims, loaded);
+    }
     finding.drill_down.search = outermost(comparison.recording(), below.stack).to_owned();
     finding.crowding(comparison)
+}
+
+/// Whether samples say where they were taken.
+fn has_stacks(comparison: &Comparison<'_>) -> bool {
+    let event = stacks::running_event(comparison);
+    comparison.sources().samples(event).any(|sample| sample.stack_id != StackId(0))
 }
 
 /// Where the program began to ask for a class in a stack: all that the loading takes is below it.
@@ -114,8 +123,12 @@ fn none_seen(comparison: &Comparison<'_>, loaded: Option<(f64, Option<f64>)>) ->
 
 /// Classes loaded per second, where that was counted.
 fn loaded(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
-    let of = |period: &Period<'_>| period.sources.counter(counter::CLASSES_LOADED_COUNT, "");
-    (of(&comparison.slow).0.len() >= 2).then(|| comparison.both(|period| period.rise(&of(period)) / period.seconds()))
+    let is_counted = series(&comparison.slow).0.len() >= 2;
+    is_counted.then(|| comparison.both(|period| period.rise(&series(period)) / period.seconds()))
+}
+
+fn series(period: &Period<'_>) -> Series {
+    period.sources.counter(counter::CLASSES_LOADED_COUNT, "")
 }
 
 fn says(below: &stacks::Below, waiting: (f64, Option<f64>), loaded: Option<(f64, Option<f64>)>) -> String {

@@ -17,6 +17,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Collections,
     refines: &[
+        Refined::Cause("class_loading"),
         Refined::Cause("deoptimization_storm"),
         Refined::Cause("jit_warm_up"),
         Refined::Family(Family::Cpu),

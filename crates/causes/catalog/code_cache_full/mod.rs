@@ -12,6 +12,7 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Compiler,
     refines: &[
+        Refined::Cause("class_loading"),
         Refined::Cause("code_cache_churn"),
         Refined::Family(Family::Compiler),
         Refined::Family(Family::Cpu),

@@ -17,7 +17,12 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "deoptimization_storm",
     readme: include_str!("README.md"),
     family: Family::Compiler,
-    refines: &[Refined::Cause("jit_warm_up"), Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
+    refines: &[
+        Refined::Cause("class_loading"),
+        Refined::Cause("jit_warm_up"),
+        Refined::Family(Family::Cpu),
+        Refined::Family(Family::Load),
+    ],
     equals: &[],
     has_lab: true,
     collectors: &["jfr"],

@@ -5,6 +5,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Layer, ThreadState};
 
 use crate::measure::code_cache::CodeCache;
+use crate::measure::startup::is_mostly_startup;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -29,9 +30,6 @@ const COMPILED_AT_MOST: usize = 5;
 /// Compilations per second that are many, whatever is usual: that there are no more than before is not known where there is no before.
 const MANY_PER_SECOND: f64 = 30.0;
 
-/// The part of the slow time that lies in the JVM's start, from which on most of it does.
-const MIN_SHARE_OF_STARTUP: f64 = 0.5;
-
 /// Compilations, times as many as before: recompiling after a deoptimization or two does not come near.
 const MORE_COMPILATIONS: f64 = 3.0;
 
@@ -49,9 +47,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         let text = "the same code is compiled again and again: no warm-up";
         return Finding::absent(text).with(compilers).with(compilations);
     }
-    let in_startup = startup_share(comparison);
     let support = match before {
-        _ if in_startup >= MIN_SHARE_OF_STARTUP => Support::Observed,
+        _ if is_mostly_startup(comparison) => Support::Observed,
         Some(before) if now >= MORE_COMPILATIONS * before.max(1.0) => Support::Consistent,
         None if now >= MANY_PER_SECOND => Support::Weak,
         _ => {
@@ -93,11 +90,4 @@ fn own_start(comparison: &Comparison<'_>) -> &'static str {
     } else {
         ""
     }
-}
-
-/// How much of the slow time lies in the JVM's start-up.
-fn startup_share(comparison: &Comparison<'_>) -> f64 {
-    let startup = comparison.analysis.account.startup.warm_up_buckets;
-    let all = comparison.slowdown.slow_buckets().count().max(1);
-    comparison.slowdown.slow_buckets().filter(|index| *index < startup).count() as f64 / all as f64
 }

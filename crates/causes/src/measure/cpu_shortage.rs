@@ -4,10 +4,7 @@
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::comparison::Comparison;
-
-/// From this use of all CPUs on, as a mean over seconds, they are short: who is woken finds none free in seven of ten cases on
-/// up to eight CPUs (Erlang's C), and in more on fewer.
-const CPUS_FULL: f64 = 0.9;
+use crate::limits::CPUS_FULL;
 
 /// Others took the CPUs when they used so much more of all of them than before; less comes and goes.
 const MIN_INCREASE: f64 = 0.15;

@@ -13,7 +13,7 @@ use crate::world::World;
 const EQUALS: &[(&[&str], &str)] = &[
     (CODE, "each claims the part of the running code that samples show below frames of its own"),
     (
-        &["allocation_pressure", "application_code", "code_cache_churn", "jit_warm_up"],
+        &["allocation_pressure", "application_code", "class_loading", "code_cache_churn", "explicit_gc", "jit_warm_up"],
         "each is charged for the waiting for CPUs in the proportion in which its running grew",
     ),
 ];
