@@ -120,6 +120,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Spans(span::SAMPLED_WAIT, collector) => {
             comparison.sources().has_short_sampled_waits() || comparison.has_source(collector)
         }
+        Need::Spans(span::SYSTEM_CALL, collector) => comparison.has_source(collector) || are_calls_recorded(comparison),
         Need::Spans(kind, collector) => has_spans(kind) || comparison.has_source(collector),
         Need::PageFaults => faults::are_recorded(comparison),
         Need::Fact(about, key) => comparison.recording().fact(about, key).is_some(),
@@ -155,6 +156,12 @@ fn missing_for(need: &Need) -> Missing {
         Need::Sockets => of_kernel("how answers and questions left the machine was not recorded"),
         Need::Requests => of_jvm("how many requests came was not recorded", "fathom explain … --latency access.csv"),
     }
+}
+
+/// Whether system calls were looked at for nearly all of the slow time: who attaches strace does so for seconds.
+fn are_calls_recorded(comparison: &Comparison<'_>) -> bool {
+    let (calls, slow) = (comparison.sources().calls_looked_at(), &comparison.slow.time);
+    !calls.is_empty() && calls.intersect(slow).total_ns() as f64 >= MIN_COVERED_SHARE * slow.total_ns() as f64
 }
 
 /// Whether a counter was read for nearly all of the slow time: a row is written when its number changes, and when a look ends.

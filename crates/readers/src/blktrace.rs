@@ -22,8 +22,7 @@ pub fn table(path: &Path) -> Result<Table, LoadError> {
         return Err(LoadError::Empty(path.to_owned()));
     }
     let mut table = Table::default();
-    let contents: Vec<&[u8]> = inputs.iter().map(|input| &input[..]).collect();
-    let read = parse::merged(&contents, &mut |event| table.see(event));
+    let read = parse::merged(&inputs, &mut |event| table.see(event));
     if read.events == 0 {
         let says = "not a trace of blktrace; record with: blktrace -d /dev/DISK -w 30".to_owned();
         return Err(LoadError::Unusable { path: path.to_owned(), says });

@@ -6,12 +6,12 @@ mod sums;
 
 use fathom_evidence::detail::{SystemCall, to_text};
 use fathom_evidence::kinds::{counter, span};
-use fathom_evidence::tables::Counter;
 use fathom_evidence::{Recording, StackId, StrId, system_calls};
 use rustc_hash::FxHashMap;
 
 use crate::calls::descriptors::Descriptors;
 use crate::calls::sums::{Rise, Sum, Sums};
+use crate::rates::Rates;
 
 /// Calls that take this long are rows of their own, as for the collector of system calls, in ns.
 const SLOW_NS: i64 = 5_000_000;
@@ -70,6 +70,8 @@ pub(crate) struct Calls {
     descriptors: Descriptors,
     begun: FxHashMap<i64, Begun>,
     known: FxHashMap<StrId, Known>,
+    /// Rows, of which a long trace has fewer.
+    rates: Rates,
     /// How many have ended.
     pub(crate) count: u64,
     /// How many of these have no length.
@@ -79,8 +81,8 @@ pub(crate) struct Calls {
 impl Calls {
     /// Whose rows have a source.
     pub(crate) fn of(source: &'static str) -> Calls {
-        let (sums, descriptors, begun, known) = Default::default();
-        Calls { source, sums, descriptors, begun, known, count: 0, without_length: 0 }
+        let (sums, descriptors, begun, known, rates) = Default::default();
+        Calls { source, sums, descriptors, begun, known, rates, count: 0, without_length: 0 }
     }
 
     /// A call begins.
@@ -167,16 +169,28 @@ impl Calls {
         rises.into_iter().for_each(|rise| self.rise(recording, rise));
     }
 
+    /// How long the call of a thread takes is not known.
+    pub(crate) fn forget(&mut self, tid: i64) {
+        self.begun.remove(&tid);
+    }
+
     /// Writes the rows of what is left.
     pub(crate) fn rows_of_rest(&mut self, recording: &mut Recording) {
         let rises = self.sums.end();
         rises.into_iter().for_each(|rise| self.rise(recording, rise));
     }
 
-    fn rise(&self, recording: &mut Recording, Rise { key: (tid, instance), which, before, after }: Rise) {
+    /// Writes all rows that are left, and says so if some were left out.
+    pub(crate) fn finish(mut self, recording: &mut Recording) {
+        self.rows_of_rest(recording);
+        self.rates.finish(recording, self.source);
+    }
+
+    fn rise(&mut self, recording: &mut Recording, Rise { key: (tid, instance), which, before, after }: Rise) {
         let [name, source] = [NAMES[which], self.source].map(|text| recording.strings.intern(text));
+        let id = self.rates.id_of((name, instance, tid), source);
         for (time_ns, value) in before.into_iter().chain([after]) {
-            recording.counters.push(Counter { time_ns, name, instance, tid, value: value as f64, source });
+            self.rates.now(recording, id, time_ns, value as f64);
         }
     }
 }

@@ -22,6 +22,9 @@ const READ_MAX_BYTES: u64 = 4 << 20;
 /// cannot fill the memory.
 const UNPACKED_MAX_BYTES: u64 = 2 << 30;
 
+/// What is read of a file from its beginning to its end stays in memory up to so many bytes.
+const READ_TOGETHER_BYTES: usize = 16 << 20;
+
 /// No more than this is brought into memory ahead, in bytes: what is read late must not push out what is read now.
 #[cfg(target_os = "linux")]
 const AHEAD_MAX_BYTES: usize = 256 << 20;
@@ -106,6 +109,34 @@ impl Input {
         let mut bytes = Vec::new();
         file.by_ref().take(length.max(READ_MAX_BYTES)).read_to_end(&mut bytes)?;
         Ok(unpack(Bytes::Owned(bytes)))
+    }
+}
+
+/// How far a file was read that is read once from its beginning to its end: what lies behind is let go, so that a file of any
+/// size takes [little memory](READ_TOGETHER_BYTES).
+pub(crate) struct Passed<'a> {
+    file: &'a Input,
+    let_go: usize,
+}
+
+impl<'a> Passed<'a> {
+    pub(crate) fn of(file: &'a Input) -> Passed<'a> {
+        Passed { file, let_go: 0 }
+    }
+
+    /// All before `at` was read.
+    #[inline]
+    pub(crate) fn up_to(&mut self, at: usize) {
+        if at.saturating_sub(self.let_go) >= READ_TOGETHER_BYTES {
+            self.let_go(at);
+        }
+    }
+
+    #[cold]
+    fn let_go(&mut self, at: usize) {
+        self.file.was_read(self.let_go..at.min(self.file.len()));
+        self.let_go = at;
+        self.file.will_read(at.min(self.file.len())..at.saturating_add(READ_TOGETHER_BYTES).min(self.file.len()));
     }
 }
 

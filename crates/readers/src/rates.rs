@@ -5,8 +5,8 @@
 
 mod series;
 
-use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
+use fathom_evidence::{Recording, StrId};
 
 pub(crate) use crate::rates::series::Id;
 use crate::rates::series::Series;
@@ -33,6 +33,11 @@ impl Rates {
     pub(crate) fn id(&mut self, recording: &mut Recording, source: &str, which: Which<'_>) -> Id {
         let [name, instance, source] = [which.name, which.instance, source].map(|text| recording.strings.intern(text));
         self.series.id((name, instance, which.tid), source)
+    }
+
+    /// The same, of texts that are known.
+    pub(crate) fn id_of(&mut self, (name, instance, tid): (StrId, StrId, i64), source: StrId) -> Id {
+        self.series.id((name, instance, tid), source)
     }
 
     /// Adds what happened from one time to another.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fathom_readers::blktrace::{Stage, table};
+use fathom_readers::blktrace::{Stage, Table, table};
 use proptest::prelude::*;
 
 fn testdata() -> PathBuf {
@@ -29,6 +29,23 @@ fn stage<'a>(stages: &'a [Stage], name: &str) -> &'a Stage {
     stages.iter().find(|stage| stage.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
+/// The stages of a group are those that btt printed, to a nanosecond.
+fn is_as_btt(table: &Table, group: &str, told: &str) {
+    let expected = btt(told);
+    assert!(expected.len() >= 6, "{told}");
+    let stages = &table.groups.iter().find(|known| known.name == group).unwrap().stages;
+    for (name, [min, mean, max], count) in &expected {
+        let found = stage(stages, name);
+        let is_near = |ns: f64, wanted: &f64| (ns - wanted).abs() <= 1.0;
+        assert_eq!(found.count, *count, "{told}: {name}");
+        assert!(
+            is_near(found.min_ns as f64, min) && is_near(found.mean_ns, mean) && is_near(found.max_ns as f64, max),
+            "{told}: {name} {found:?}"
+        );
+        assert!((found.min_ns..=found.max_ns).contains(&found.p50_ns) && found.p50_ns <= found.p99_ns, "{found:?}");
+    }
+}
+
 #[test]
 fn stages_are_those_of_btt() {
     for (trace, told) in
@@ -36,27 +53,32 @@ fn stages_are_those_of_btt() {
     {
         let table = table(&testdata().join(trace)).unwrap();
         assert_eq!((table.version, table.files, table.missing.len()), (7, 2, 0), "{trace}: {:?}", table.missing);
-        let expected = btt(told);
-        assert!(expected.len() >= 6, "{told}");
-        for group in ["all", "device 7:0"] {
-            let stages = &table.groups.iter().find(|known| known.name == group).unwrap().stages;
-            for (name, [min, mean, max], count) in &expected {
-                let found = stage(stages, name);
-                let is_near = |ns: f64, wanted: &f64| (ns - wanted).abs() <= 1.0;
-                assert_eq!(found.count, *count, "{trace}: {name}");
-                assert!(
-                    is_near(found.min_ns as f64, min)
-                        && is_near(found.mean_ns, mean)
-                        && is_near(found.max_ns as f64, max),
-                    "{trace}: {name} {found:?}"
-                );
-                assert!(
-                    (found.min_ns..=found.max_ns).contains(&found.p50_ns) && found.p50_ns <= found.p99_ns,
-                    "{found:?}"
-                );
-            }
-        }
+        ["all", "device 7:0"].iter().for_each(|group| is_as_btt(&table, group, told));
     }
+}
+
+/// What btt prints of one device it printed for the events of that alone.
+#[test]
+fn stages_of_several_devices_are_those_of_btt() {
+    let table = table(&testdata().join("devices")).unwrap();
+    assert!(table.missing.is_empty(), "{:?}", table.missing);
+    is_as_btt(&table, "all", "devices.btt.txt");
+    is_as_btt(&table, "device 7:0", "devices-7-0.btt.txt");
+    is_as_btt(&table, "device 7:1", "devices-7-1.btt.txt");
+}
+
+#[test]
+fn stages_of_files_that_are_cut_off_are_those_of_btt() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (cpu, length) in [(0, 200_001), (1, 120_005)] {
+        let packed = fs::File::open(testdata().join(format!("devices.blktrace.{cpu}.gz"))).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(packed).take(length).read_to_end(&mut bytes).unwrap();
+        fs::write(scratch.path().join(format!("x.blktrace.{cpu}")), bytes).unwrap();
+    }
+    let table = table(&scratch.path().join("x")).unwrap();
+    assert!(table.missing.iter().any(|says| says.contains("bios have no completion")), "{:?}", table.missing);
+    is_as_btt(&table, "all", "devices-cut.btt.txt");
 }
 
 /// btt prints no stages at all then.

@@ -1,9 +1,10 @@
 //! For which time each kind of thing was recorded: what nobody looked at is not zero.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fathom_evidence::STANDING;
-use fathom_evidence::kinds::{span, subject};
+use fathom_evidence::kinds::{counter, span, subject};
+use fathom_evidence::{STANDING, StrId};
 
 use crate::grid::BUCKET_NS;
 use crate::intervals::Intervals;
@@ -11,6 +12,9 @@ use crate::sources::Sources;
 
 /// What the JVM's recorder tells of files, and the kernel as system calls.
 pub(crate) const TOLD_BY_CALLS: [&str; 3] = [span::FILE_READ, span::FILE_WRITE, span::FILE_FORCE];
+
+/// Sources of system calls that may have been attached for some seconds only.
+const TRACES: [&str; 3] = ["strace", "perf_trace", "perf_data"];
 
 impl Sources<'_> {
     /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
@@ -60,13 +64,30 @@ impl Sources<'_> {
         (0..read.start).find(is_after).unwrap_or(read.start)..read.end
     }
 
-    /// When somebody looked at system calls, if any were seen: the kernel sees those of all classes, the JVM's recorder some of
-    /// the same, and those of the time before.
+    /// When system calls were looked at, if any were seen: the kernel sees those of all classes, the JVM's recorder some of the same,
+    /// and those of the time before. A file of another tool tells of the time from its first to its last call.
     pub fn calls_looked_at(&self) -> Intervals {
         if self.rows(span::SYSTEM_CALL).is_empty() {
             return Intervals::default();
         }
-        Intervals::union(vec![self.grid.time_of(&self.observed())])
+        let of_files = self.calls_in_files();
+        let observed = || Intervals::union(vec![self.grid.time_of(&self.observed())]);
+        if of_files.is_empty() { observed() } else { of_files }
+    }
+
+    /// From when to when files of other tools have system calls, unless a recorder looked at them as well.
+    fn calls_in_files(&self) -> Intervals {
+        let id = |text| self.recording.strings.find(text);
+        let (name, tools) = (id(counter::SYSTEM_CALLS_COUNT), TRACES.map(id));
+        let mut found: BTreeMap<StrId, (i64, i64)> = BTreeMap::new();
+        for row in self.recording.counters.rows().filter(|row| Some(row.name) == name) {
+            if !tools.contains(&Some(row.source)) {
+                return Intervals::default();
+            }
+            let (from_ns, to_ns) = found.entry(row.source).or_insert((row.time_ns, row.time_ns));
+            (*from_ns, *to_ns) = (row.time_ns.min(*from_ns), row.time_ns.max(*to_ns));
+        }
+        Intervals::union(found.into_values().collect())
     }
 
     /// The buckets for which it was recorded how long threads waited for files: where calls were looked at, and as far as the JVM's
@@ -75,8 +96,12 @@ impl Sources<'_> {
         let calls = self.calls_looked_at();
         let time_ns = |row: &u32| self.recording.spans.time_ns[*row as usize];
         let mut told = TOLD_BY_CALLS.iter().flat_map(|kind| self.rows(kind)).map(time_ns);
-        let is_told_otherwise = calls.is_empty() || told.any(|time_ns| !calls.contains(time_ns));
-        if is_told_otherwise { self.waits_read() } else { self.observed() }
+        match calls.extent() {
+            Some((from_ns, to_ns)) if told.all(|time_ns| calls.contains(time_ns)) => {
+                self.grid.buckets_of(from_ns, to_ns)
+            }
+            _ => self.waits_read(),
+        }
     }
 
     /// The buckets of which more than requests is recorded, those at the ends in part.

@@ -12,11 +12,15 @@ pub(super) const AGREES: f64 = 0.6;
 /// Fewer collections than this tell nothing.
 pub(super) const SEVERAL: usize = 3;
 
+/// Its rows tell how many collections there were between two looks, and not when.
+const COUNTS_ONLY: &str = "jstat";
+
 /// Beginning and length of each pause of the collector, in order; of the collections where there are no pauses.
 pub(super) fn collections(recording: &Recording) -> Vec<(i64, i64)> {
+    let counts_only = recording.strings.find(COUNTS_ONLY);
     let of = |kind: &str| {
         let kind = recording.strings.find(kind);
-        let rows = recording.spans.rows().filter(|row| Some(row.kind) == kind);
+        let rows = recording.spans.rows().filter(|row| Some(row.kind) == kind && Some(row.source) != counts_only);
         let mut found: Vec<(i64, i64)> = rows.map(|row| (row.time_ns, row.duration_ns)).collect();
         found.sort_unstable();
         found
@@ -44,6 +48,15 @@ pub(super) fn share_of_same(own: &[i64], others: &[i64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_jstat_say_nothing_of_instants() {
+        let mut recording = Recording::default();
+        recording.add_span(5, 2, 0, span::GC_PAUSE, "", "", "jstat");
+        assert_eq!(collections(&recording), []);
+        recording.add_span(7, 2, 0, span::GC_PAUSE, "", "", "gc_log");
+        assert_eq!(collections(&recording), [(7, 2)]);
+    }
 
     #[test]
     fn instants_in_common() {

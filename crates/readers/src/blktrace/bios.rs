@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
 use super::parse::{Event, action};
 
 const SECTOR_BYTES: u32 = 512;
@@ -26,7 +24,7 @@ pub(super) const STAGES: [(&str, &str); 9] = [
 
 /// Index of a stage.
 pub(super) type StageIndex = usize;
-const Q2Q: StageIndex = 0;
+pub(super) const Q2Q: StageIndex = 0;
 const Q2G: StageIndex = 1;
 const G2I: StageIndex = 2;
 const Q2M: StageIndex = 3;
@@ -58,13 +56,20 @@ struct Bio {
     issued_ns: Option<u64>,
 }
 
+/// What is added up.
+pub(super) trait Takes {
+    /// A stage of a bio took so long.
+    fn ended(&mut self, whose: Whose, stage: StageIndex, ns: u64);
+    /// A bio arrived. How long after the one before it that was is of each device and process another time.
+    fn arrived(&mut self, whose: Whose, at_ns: u64);
+}
+
 /// Follows bios from arrival to completion.
 #[derive(Debug, Default)]
 pub(super) struct Bios {
     under_way: BTreeMap<Key, Bio>,
     /// Those that an event completes, in memory that is used again.
     completed: Vec<Key>,
-    last_arrival_ns: FxHashMap<(u32, u32), u64>,
     /// Bios that had arrived when another one of the same first sector did.
     pub(super) overlapping: u64,
     /// Issued more than once.
@@ -75,22 +80,22 @@ pub(super) struct Bios {
 
 impl Bios {
     /// Takes an event; gives each stage that it ends.
-    pub(super) fn see(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+    pub(super) fn see(&mut self, event: &Event<'_>, to: &mut impl Takes) {
         if event.bytes == 0 {
             return;
         }
         let at = event.time_ns;
         match event.action {
-            action::QUEUE => self.queue(event, ended),
+            action::QUEUE => self.queue(event, to),
             action::GET_REQUEST => {
-                self.one(event, |bio| &mut bio.got_ns, |bio| ended(bio.whose, Q2G, since(bio.queued_ns, at)))
+                self.one(event, |bio| &mut bio.got_ns, |bio| to.ended(bio.whose, Q2G, since(bio.queued_ns, at)))
             }
             action::BACK_MERGE | action::FRONT_MERGE => {
-                self.one(event, |bio| &mut bio.merged_ns, |bio| ended(bio.whose, Q2M, since(bio.queued_ns, at)));
+                self.one(event, |bio| &mut bio.merged_ns, |bio| to.ended(bio.whose, Q2M, since(bio.queued_ns, at)));
             }
-            action::INSERT => self.within(event).for_each(|bio| insert(bio, at, ended)),
-            action::ISSUE => self.issue(event, ended),
-            action::COMPLETE => self.complete(event, ended),
+            action::INSERT => self.within(event).for_each(|bio| insert(bio, at, to)),
+            action::ISSUE => self.issue(event, to),
+            action::COMPLETE => self.complete(event, to),
             _ => {}
         }
     }
@@ -100,12 +105,9 @@ impl Bios {
         self.under_way.len()
     }
 
-    fn queue(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+    fn queue(&mut self, event: &Event<'_>, to: &mut impl Takes) {
         let whose = Whose { device: event.device, pid: event.pid };
-        let before = self.last_arrival_ns.insert(event.device, event.time_ns);
-        if let Some(before) = before {
-            ended(whose, Q2Q, since(before, event.time_ns));
-        }
+        to.arrived(whose, event.time_ns);
         if self.under_way.len() >= UNDER_WAY_MAX {
             return;
         }
@@ -131,31 +133,31 @@ impl Bios {
         near.map(|(_, bio)| bio).filter(move |bio| bio.end <= end)
     }
 
-    fn issue(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+    fn issue(&mut self, event: &Event<'_>, to: &mut impl Takes) {
         let at = event.time_ns;
         let mut reissued = 0;
         for bio in self.within(event) {
             reissued += u64::from(bio.issued_ns.replace(at).is_some());
             match (bio.merged_ns, bio.inserted_ns, bio.got_ns) {
-                (Some(merged_ns), ..) => ended(bio.whose, M2D, since(merged_ns, at)),
-                (None, Some(inserted_ns), _) => ended(bio.whose, I2D, since(inserted_ns, at)),
-                (None, None, Some(got_ns)) => ended(bio.whose, G2D, since(got_ns, at)),
+                (Some(merged_ns), ..) => to.ended(bio.whose, M2D, since(merged_ns, at)),
+                (None, Some(inserted_ns), _) => to.ended(bio.whose, I2D, since(inserted_ns, at)),
+                (None, None, Some(got_ns)) => to.ended(bio.whose, G2D, since(got_ns, at)),
                 _ => {}
             }
         }
         self.reissued += reissued;
     }
 
-    fn complete(&mut self, event: &Event<'_>, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+    fn complete(&mut self, event: &Event<'_>, to: &mut impl Takes) {
         let (at, end) = (event.time_ns, end_of(event));
         let near = self.under_way.range((event.device, event.sector)..(event.device, end));
         self.completed.extend(near.filter(|(_, bio)| bio.end <= end).map(|(key, _)| *key));
         for bio in self.completed.drain(..).filter_map(|key| self.under_way.remove(&key)) {
             match bio.issued_ns {
-                Some(issued_ns) => ended(bio.whose, D2C, since(issued_ns, at)),
+                Some(issued_ns) => to.ended(bio.whose, D2C, since(issued_ns, at)),
                 None => self.not_issued += 1,
             }
-            ended(bio.whose, Q2C, since(bio.queued_ns, at));
+            to.ended(bio.whose, Q2C, since(bio.queued_ns, at));
         }
     }
 }
@@ -164,14 +166,14 @@ fn end_of(event: &Event<'_>) -> u64 {
     event.sector.saturating_add(u64::from(event.bytes / SECTOR_BYTES))
 }
 
-fn insert(bio: &mut Bio, at: u64, ended: &mut dyn FnMut(Whose, StageIndex, u64)) {
+fn insert(bio: &mut Bio, at: u64, to: &mut impl Takes) {
     if let (Some(got_ns), None) = (bio.got_ns, bio.inserted_ns) {
-        ended(bio.whose, G2I, since(got_ns, at));
+        to.ended(bio.whose, G2I, since(got_ns, at));
     }
     bio.inserted_ns = Some(at);
 }
 
 /// At least a nanosecond: clocks of CPUs may differ by more than a stage takes.
-fn since(from_ns: u64, to_ns: u64) -> u64 {
+pub(super) fn since(from_ns: u64, to_ns: u64) -> u64 {
     to_ns.saturating_sub(from_ns).max(1)
 }

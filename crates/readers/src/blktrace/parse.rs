@@ -3,10 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use memchr::memchr3;
 use rustc_hash::FxHashMap;
+
+use crate::input::{Input, Passed};
 
 /// The first bytes of each event; the last is the version.
 const MAGIC: u32 = 0x6561_7400;
+
+/// What an event begins with on a machine that writes numbers from their other end; on others it is the version.
+const BIG: u8 = 0x65;
 
 /// Bytes of an event's header, by version.
 const HEADER_7: usize = 48;
@@ -65,34 +71,62 @@ pub(super) struct Read {
 }
 
 /// Gives the events of all files to `see`, ordered by time.
-pub(super) fn merged<'a>(files: &[&'a [u8]], see: &mut dyn FnMut(Event<'a>)) -> Read {
+pub(super) fn merged<'a>(files: &'a [Input], see: &mut dyn FnMut(Event<'a>)) -> Read {
     let mut read = Read { first_ns: u64::MAX, ..Read::default() };
-    let mut rests: Vec<&[u8]> = files.to_vec();
-    let mut next: Vec<Option<Event<'a>>> = vec![None; files.len()];
+    let mut of_cpus: Vec<OfCpu<'a>> = files.iter().map(OfCpu::of).collect();
     let mut heap = BinaryHeap::new();
     let mut sequences: FxHashMap<u32, u32> = FxHashMap::default();
-    for file in 0..files.len() {
-        advance(file, &mut rests, &mut next, &mut heap, &mut read);
+    for (file, of_cpu) in of_cpus.iter_mut().enumerate() {
+        heap.extend(of_cpu.advance(&mut read).map(|time_ns| Reverse((time_ns, file))));
     }
     while let Some(Reverse((_, file))) = heap.pop() {
-        let Some(event) = next[file].take() else { continue };
+        let Some(event) = of_cpus[file].next.take() else { continue };
         count(&event, &mut sequences, &mut read);
         see(event);
-        advance(file, &mut rests, &mut next, &mut heap, &mut read);
+        heap.extend(of_cpus[file].advance(&mut read).map(|time_ns| Reverse((time_ns, file))));
     }
     read
 }
 
-fn advance<'a>(
-    file: usize,
-    rests: &mut [&'a [u8]],
-    next: &mut [Option<Event<'a>>],
-    heap: &mut BinaryHeap<Reverse<(u64, usize)>>,
-    read: &mut Read,
-) {
-    let Some(event) = one(&mut rests[file], read) else { return };
-    heap.push(Reverse((event.time_ns, file)));
-    next[file] = Some(event);
+/// The file of a CPU, while it is read.
+struct OfCpu<'a> {
+    rest: &'a [u8],
+    next: Option<Event<'a>>,
+    passed: Passed<'a>,
+    bytes: usize,
+}
+
+impl<'a> OfCpu<'a> {
+    fn of(file: &'a Input) -> OfCpu<'a> {
+        OfCpu { rest: file, next: None, passed: Passed::of(file), bytes: file.len() }
+    }
+
+    /// Reads the next event; its time. Bytes that are none are passed over.
+    fn advance(&mut self, read: &mut Read) -> Option<u64> {
+        loop {
+            self.passed.up_to(self.bytes - self.rest.len());
+            match one(self.rest)? {
+                Some((event, version, bytes)) => {
+                    read.version = version;
+                    self.rest = &self.rest[bytes..];
+                    self.next = Some(event);
+                    return Some(event.time_ns);
+                }
+                None => {
+                    let bytes = to_next(self.rest);
+                    self.rest = &self.rest[bytes..];
+                    read.damaged_bytes += bytes as u64;
+                }
+            }
+        }
+    }
+}
+
+/// How many bytes from a byte that begins no event there are to the next one that may.
+fn to_next(rest: &[u8]) -> usize {
+    const LOOKED_AT_BYTES: usize = 1 << 20;
+    let near = &rest[1..rest.len().min(LOOKED_AT_BYTES)];
+    1 + memchr3(7, 8, BIG, near).unwrap_or(near.len())
 }
 
 /// Each CPU numbers its events.
@@ -108,32 +142,21 @@ fn count(event: &Event<'_>, sequences: &mut FxHashMap<u32, u32>, read: &mut Read
     read.last_ns = read.last_ns.max(event.time_ns);
 }
 
-/// The next event of a file. Bytes that are none are passed over up to the next one.
-fn one<'a>(rest: &mut &'a [u8], read: &mut Read) -> Option<Event<'a>> {
-    loop {
-        let is_big = rest.first() == Some(&0x65);
-        let version = Fields { bytes: rest, is_big }.u32(0)? ^ MAGIC;
-        let header = match version {
-            7 => HEADER_7,
-            8 => HEADER_8,
-            _ => {
-                *rest = &rest[1..];
-                read.damaged_bytes += 1;
-                continue;
-            }
-        };
-        let fields = Fields { bytes: rest, is_big };
-        let length = usize::from(fields.u16(if version == 7 { 46 } else { 50 })?);
-        let Some(more) = rest.get(header..header + length) else {
-            *rest = &rest[1..];
-            read.damaged_bytes += 1;
-            continue;
-        };
-        let event = if version == 7 { of_version_7(fields, more)? } else { of_version_8(fields, more)? };
-        read.version = version;
-        *rest = &rest[header + length..];
-        return Some(event);
-    }
+/// The event at the beginning of `rest`, with the version of its format and its bytes: `Some(None)` if there is none, `None` where
+/// too little is left for one.
+fn one(rest: &[u8]) -> Option<Option<(Event<'_>, u32, usize)>> {
+    let is_big = rest.first() == Some(&BIG);
+    let fields = Fields { bytes: rest, is_big };
+    let version = fields.u32(0)? ^ MAGIC;
+    let header = match version {
+        7 => HEADER_7,
+        8 => HEADER_8,
+        _ => return Some(None),
+    };
+    let length = usize::from(fields.u16(if version == 7 { 46 } else { 50 })?);
+    let Some(more) = rest.get(header..header + length) else { return Some(None) };
+    let event = if version == 7 { of_version_7(fields, more)? } else { of_version_8(fields, more)? };
+    Some(Some((event, version, header + length)))
 }
 
 fn of_version_7<'a>(fields: Fields<'_>, more: &'a [u8]) -> Option<Event<'a>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
-use super::bios::{Bios, STAGES, Whose};
+use super::bios::{Bios, Q2Q, STAGES, StageIndex, Takes, Whose, since};
 use super::parse::{Event, Read};
 
 /// Values are counted in classes of which each power of two has so many: percentiles are right to a part in so many.
@@ -90,22 +90,40 @@ struct Sums {
     /// The groups that have a row, in the order in which they came.
     groups: Vec<Of>,
     numbers: FxHashMap<Of, usize>,
+    /// When the last bio of each group arrived, and the times between.
+    arrivals: Vec<(Option<u64>, Sum)>,
     parts: Vec<(Groups, OfStages)>,
     by_groups: FxHashMap<Groups, usize>,
     by_whose: FxHashMap<Whose, [Option<usize>; 3]>,
 }
 
+impl Takes for Sums {
+    fn ended(&mut self, whose: Whose, stage: StageIndex, ns: u64) {
+        self.parts_of(whose).into_iter().flatten().for_each(|part| self.parts[part].1[stage].add(ns));
+    }
+
+    fn arrived(&mut self, whose: Whose, at_ns: u64) {
+        for part in self.parts_of(whose).into_iter().flatten() {
+            for group in self.parts[part].0.into_iter().flatten() {
+                let (before, sum) = &mut self.arrivals[group];
+                if let Some(before) = before.replace(at_ns) {
+                    sum.add(since(before, at_ns));
+                }
+            }
+        }
+    }
+}
+
 impl Sums {
-    fn add(&mut self, whose: Whose, stage: usize, ns: u64) {
-        let parts = match self.by_whose.get(&whose) {
+    fn parts_of(&mut self, whose: Whose) -> [Option<usize>; 3] {
+        match self.by_whose.get(&whose) {
             Some(parts) => *parts,
-            None => self.parts_of(whose),
-        };
-        parts.into_iter().flatten().for_each(|part| self.parts[part].1[stage].add(ns));
+            None => self.new_parts_of(whose),
+        }
     }
 
     /// One part, or that of each group alone where there are too many.
-    fn parts_of(&mut self, whose: Whose) -> [Option<usize>; 3] {
+    fn new_parts_of(&mut self, whose: Whose) -> [Option<usize>; 3] {
         let groups = [Of::All, Of::Device(whose.device), Of::Process(whose.pid)].map(|of| self.group(of));
         let parts = match self.parts.len() < PARTS_MAX || self.by_groups.contains_key(&groups) {
             true => [Some(self.part(groups)), None, None],
@@ -129,6 +147,7 @@ impl Sums {
         let number = known.or_else(|| (self.groups.len() < GROUPS_MAX).then_some(self.groups.len()))?;
         if known.is_none() {
             self.groups.push(of);
+            self.arrivals.push((None, Sum::default()));
             self.numbers.insert(of, number);
         }
         Some(number)
@@ -141,6 +160,7 @@ impl Sums {
             for (_, part) in self.parts.iter().filter(|(groups, _)| groups.contains(&Some(number))) {
                 all.iter_mut().zip(part).for_each(|(all, part)| all.add_all(part));
             }
+            all[Q2Q].add_all(&self.arrivals[number].1);
             stages(&all)
         };
         let groups = self.groups.iter().enumerate();
@@ -168,9 +188,7 @@ impl Table {
             }
             return;
         }
-        let sums = &mut self.sums;
-        let mut ended = |whose: Whose, stage: usize, ns: u64| sums.add(whose, stage, ns);
-        self.bios.see(&event, &mut ended);
+        self.bios.see(&event, &mut self.sums);
     }
 
     pub(super) fn finish(&mut self, read: &Read, files: usize) {

@@ -3,12 +3,9 @@
 use linux_perf_event_reader::Endianness;
 
 use crate::bytes::Bytes;
-use crate::input::Input;
+use crate::input::{Input, Passed};
 use crate::pcap::blocks;
 use crate::pcap::frame::{Direction, Ended, Frame, PACKET_MAX_BYTES, damage};
-
-/// So many bytes are read before the memory that they are in is given back.
-const GIVEN_BACK_BYTES: usize = 64 << 20;
 
 const HEADER_BYTES: usize = 24;
 const RECORD_BYTES: usize = 16;
@@ -20,13 +17,8 @@ pub(super) fn is_capture(head: &[u8]) -> bool {
 
 /// Gives each packet to `take`.
 pub(super) fn read(file: &Input, take: &mut dyn FnMut(&Frame<'_>)) -> Ended {
-    let mut given_back = 0;
-    let mut passed = |at: usize| {
-        if at - given_back >= GIVEN_BACK_BYTES {
-            file.was_read(given_back..at);
-            given_back = at;
-        }
-    };
+    let mut passed = Passed::of(file);
+    let mut passed = |at: usize| passed.up_to(at);
     match Classic::parse(file) {
         Some(classic) => classic.packets(file, &mut passed, take),
         None => blocks::read(file, &mut passed, take),

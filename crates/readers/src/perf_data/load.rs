@@ -14,11 +14,12 @@ use crate::input::Input;
 use crate::perf_data::attributes::{Attribute, Meaning};
 use crate::perf_data::container::{About, Container};
 use crate::perf_data::names::{KERNEL_FROM, Names};
+use crate::perf_data::order::InOrder;
 use crate::perf_data::records::{self, Record};
 use crate::perf_data::sample::{Sample, addresses};
 use crate::perf_data::scan::{self, Scan};
-use crate::perf_data::switches::Switches;
-use crate::perf_data::system_calls::SystemCalls;
+use crate::perf_data::switches::{self, Switches};
+use crate::perf_data::system_calls::{self, SystemCalls};
 use crate::{LoadError, LoadOptions};
 
 /// The `source` column of everything that comes from perf.data.
@@ -27,8 +28,9 @@ pub(super) const SOURCE: &str = "perf_data";
 /// Frames that are kept of a stack; perf takes 127 by default.
 const FRAMES_MAX: usize = 2_048;
 
-/// Places of samples that are remembered.
+/// Places of samples that are remembered, and bytes of these.
 const PLACES_MAX: usize = 1 << 17;
+const PLACES_MAX_BYTES: usize = 64 << 20;
 
 const RECORD_WITH: &str =
     "perf record -k CLOCK_MONOTONIC -g -F 99 -p PID -- sleep 30; jcmd PID Compiler.perfmap; cp /tmp/perf-PID.map .";
@@ -74,6 +76,14 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     }
 }
 
+/// What is put in order.
+enum Event {
+    Sample(Row),
+    /// Of a thread.
+    SystemCall(i64, system_calls::What),
+    Switch(switches::Event),
+}
+
 struct Loader {
     recording: Recording,
     pid: i32,
@@ -84,12 +94,13 @@ struct Loader {
     cycles: Cycles,
     switches: Switches,
     system_calls: SystemCalls,
-    /// Architecture of the machine.
-    architecture: String,
+    order: InOrder<Event>,
+    /// Up to which time all have had their turn, and how many came later than that of samples and of others.
+    done_ns: i64,
+    late: [i64; 2],
     /// Stacks of [places](Sample::place) that were there before; those whose kernel part is wanted apart are the second ones.
     places: [FxHashMap<Box<[u8]>, [StackId; 2]>; 2],
-    /// Samples, until they are in the order of their times.
-    samples: Vec<Row>,
+    places_bytes: usize,
     /// Words of the tables.
     on_cpu: StrId,
     page_fault: StrId,
@@ -110,10 +121,12 @@ impl Loader {
             is_monotonic: false,
             cycles: Cycles::default(),
             switches: Switches::default(),
-            system_calls: SystemCalls::default(),
-            architecture: String::new(),
+            system_calls: SystemCalls::of(SOURCE),
+            order: InOrder::default(),
+            done_ns: i64::MIN,
+            late: [0; 2],
             places: Default::default(),
-            samples: Vec::new(),
+            places_bytes: 0,
             on_cpu,
             page_fault,
             other_events: 0,
@@ -123,7 +136,7 @@ impl Loader {
 
     fn threads(&mut self, scan: &Scan) {
         self.is_monotonic = scan.is_monotonic();
-        self.architecture = scan.about.architecture.clone().unwrap_or_default();
+        self.system_calls.architecture = scan.about.architecture.clone().unwrap_or_default();
         self.recording.add_fact(subject::JVM, "pid", &self.pid.to_string(), SOURCE);
         if let Some(release) = &scan.about.os_release {
             self.recording.add_fact(subject::HOST, "kernel", release, SOURCE);
@@ -134,6 +147,10 @@ impl Loader {
     }
 
     fn record(&mut self, about: &About, record: &Record<'_>) {
+        if record.kind == records::FINISHED_ROUND {
+            let events = self.order.turn();
+            return self.apply(events);
+        }
         if record.kind != RecordType::SAMPLE.0 {
             return;
         }
@@ -164,7 +181,7 @@ impl Loader {
         let tid = self.tid_of(sample);
         let [stack_id, _] = self.stacks(sample, of, false);
         let cpu = sample.cpu.and_then(|cpu| i32::try_from(cpu).ok()).unwrap_or(-1);
-        self.samples.push(Row { time_ns, tid, cpu, event, weight_ns, stack_id, ..Row::default() });
+        self.push(time_ns, Event::Sample(Row { time_ns, tid, cpu, event, weight_ns, stack_id, ..Row::default() }));
     }
 
     fn tracepoint(&mut self, about: &About, id: u64, time_ns: i64, (sample, of): (&Sample<'_>, &Attribute)) {
@@ -174,11 +191,45 @@ impl Loader {
         };
         let is_ours = sample.ids.map(|(pid, _)| pid) == Some(self.pid);
         let stacks = if is_ours { self.stacks(sample, of, true) } else { [StackId::default(); 2] };
-        let at = (time_ns, self.tid_of(sample));
-        if is_ours && self.system_calls.see(&mut self.recording, format, raw, at, stacks) {
-            return;
+        let tid = self.tid_of(sample);
+        let call = if is_ours { system_calls::what(&mut self.recording, format, raw, stacks) } else { None };
+        if let Some(call) = call {
+            return self.push(time_ns, Event::SystemCall(tid, call));
         }
-        self.other_events += i64::from(!self.switches.see(format, raw, time_ns, is_ours, stacks) && is_ours);
+        let mut found = Vec::new();
+        let add = &mut |event| found.push(event);
+        let is_known = switches::events(&mut self.recording, format, raw, is_ours, stacks, add);
+        found.into_iter().for_each(|event| self.push(time_ns, Event::Switch(event)));
+        self.other_events += i64::from(!is_known && is_ours);
+    }
+
+    fn push(&mut self, time_ns: i64, event: Event) {
+        if self.order.push(time_ns, event) {
+            let events = self.order.half();
+            self.apply(events);
+        }
+    }
+
+    /// Takes events in the order of their times.
+    fn apply(&mut self, events: Vec<(i64, Event)>) {
+        for (time_ns, event) in events {
+            let is_late = time_ns < self.done_ns;
+            self.done_ns = self.done_ns.max(time_ns);
+            self.late[usize::from(!matches!(event, Event::Sample(_)))] += i64::from(is_late);
+            let (recording, at) = (&mut self.recording, |tid| (time_ns, tid));
+            match event {
+                Event::Sample(row) => {
+                    if row.event == self.on_cpu && row.weight_ns == 0 {
+                        self.cycles.see(row.tid, row.time_ns);
+                    }
+                    recording.samples.push(row);
+                }
+                Event::SystemCall(tid, _) if is_late => self.system_calls.forget(tid),
+                Event::SystemCall(tid, call) => self.system_calls.take(recording, at(tid), call),
+                Event::Switch(event) if is_late => self.switches.forget(event),
+                Event::Switch(event) => self.switches.take(recording, SOURCE, time_ns, event),
+            }
+        }
     }
 
     fn tid_of(&self, sample: &Sample<'_>) -> i64 {
@@ -195,7 +246,8 @@ impl Loader {
         let addresses = addresses(place, of.parse_info.endian).filter(|address| *address < PERF_CONTEXT_MAX);
         let stacks = self.stacks_of(addresses.take(FRAMES_MAX), time_ns, is_apart);
         let places = &mut self.places[usize::from(is_apart)];
-        if self.names.are_fixed() && places.len() < PLACES_MAX {
+        if self.names.are_fixed() && places.len() < PLACES_MAX && self.places_bytes < PLACES_MAX_BYTES {
+            self.places_bytes += place.len();
             places.insert(place.into(), stacks);
         }
         stacks
@@ -218,19 +270,16 @@ impl Loader {
     }
 
     fn finish(mut self, others: usize, lost: u64) -> Recording {
-        let mut order: Vec<(i64, usize)> = self.samples.iter().map(|row| row.time_ns).zip(0..).collect();
-        order.sort_unstable();
-        for row in order.into_iter().map(|(_, at)| self.samples[at]) {
-            if row.event == self.on_cpu && row.weight_ns == 0 {
-                self.cycles.see(row.tid, row.time_ns);
-            }
-            self.recording.samples.push(row);
+        let rest = self.order.rest();
+        self.apply(rest);
+        if self.late[0] > 0 {
+            let mut rows: Vec<Row> = self.recording.samples.rows().collect();
+            rows.sort_by_key(|row| row.time_ns);
+            self.recording.samples.clear();
+            self.recording.samples.extend(&rows);
         }
-        self.samples = Vec::new();
         std::mem::take(&mut self.cycles).weigh(&mut self.recording, SOURCE);
-        std::mem::take(&mut self.switches).into_spans(&mut self.recording, SOURCE);
-        let calls = std::mem::take(&mut self.system_calls);
-        calls.into_calls(&mut self.recording, SOURCE, &self.architecture);
+        std::mem::replace(&mut self.system_calls, SystemCalls::of(SOURCE)).finish(&mut self.recording);
         self.losses(others, lost);
         self.recording
     }
@@ -241,6 +290,11 @@ impl Loader {
         let losses = [
             (loss::REFUSED, others, format!("samples of other processes than {pid} were left out")),
             (loss::EVENTS_LOST, lost, "records were lost by the kernel".to_owned()),
+            (
+                loss::EVENTS_LOST,
+                self.late[1],
+                "tracepoints come long after later ones: what their threads waited for then is left out".to_owned(),
+            ),
             (
                 loss::NOT_UNDERSTOOD,
                 self.unread,

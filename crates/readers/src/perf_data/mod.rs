@@ -17,6 +17,7 @@ mod images;
 mod jitdump;
 mod load;
 mod names;
+mod order;
 mod records;
 mod sample;
 mod scan;

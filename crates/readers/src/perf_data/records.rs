@@ -4,6 +4,7 @@ use linux_perf_event_reader::Endianness;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
 use crate::bytes::Bytes;
+use crate::input::{Input, Passed};
 use crate::perf_data::attributes;
 use crate::perf_data::container::{self, About, Container};
 
@@ -14,6 +15,8 @@ const USER_FROM: u32 = 64;
 const HEADER_ATTR: u32 = 64;
 const HEADER_TRACING_DATA: u32 = 66;
 const HEADER_BUILD_ID: u32 = 67;
+/// perf has emptied the buffers of all CPUs once.
+pub(super) const FINISHED_ROUND: u32 = 68;
 const AUXTRACE: u32 = 71;
 const EVENT_UPDATE: u32 = 78;
 const HEADER_FEATURE: u32 = 80;
@@ -26,24 +29,25 @@ const UNPACKED_BYTES: usize = 1 << 20;
 /// Packed records unpack to at most this many bytes, so that reading a hostile file ends.
 const UNPACKED_MAX_BYTES: u64 = 32 << 30;
 
-/// A record of the kernel.
+/// A record of the kernel, or the mark of a [round](FINISHED_ROUND).
 pub(super) struct Record<'a> {
     pub(super) kind: u32,
     pub(super) misc: u16,
     pub(super) body: &'a [u8],
 }
 
-/// Gives each record of the kernel to `take`, and why reading ended early, in one sentence. What perf writes ahead in a pipe goes into
+/// Gives each record of the kernel and each mark to `take`, and why reading ended early, in one sentence. What perf writes ahead in a pipe goes into
 /// `about`.
 pub(super) fn read(
-    file: &[u8],
+    file: &Input,
     container: &Container,
     about: &mut About,
     take: &mut dyn FnMut(&About, Record<'_>),
 ) -> Option<String> {
     let mut reading = Reading { endian: container.endian, about, take, unpacker: None, damage: None };
     let bytes = file.get(container.records.clone()).unwrap_or_default();
-    let used = reading.records(bytes, true);
+    let mut passed = Passed::of(file);
+    let used = reading.records(bytes, true, &mut |used| passed.up_to(container.records.start + used));
     let is_cut = used < bytes.len() || reading.unpacker.as_ref().is_some_and(|unpacker| !unpacker.rest.is_empty());
     let cut = || is_cut.then(|| format!("reading ended after {used} of {} bytes of records", bytes.len()));
     reading.damage.take().or_else(cut)
@@ -67,11 +71,12 @@ struct Unpacker {
 
 impl Reading<'_> {
     /// Reads records and returns how many bytes were whole ones.
-    fn records(&mut self, bytes: &[u8], is_outside: bool) -> usize {
+    fn records(&mut self, bytes: &[u8], is_outside: bool, passed: &mut dyn FnMut(usize)) -> usize {
         let mut used = 0;
         while self.damage.is_none() {
             let Some(size) = self.record(&bytes[used..], is_outside) else { break };
             used += size;
+            passed(used);
         }
         used
     }
@@ -106,6 +111,7 @@ impl Reading<'_> {
                 return Some(size);
             }
             AUXTRACE => return fields.size().filter(|size| *size <= after.len()),
+            FINISHED_ROUND => (self.take)(self.about, Record { kind, misc, body }),
             HEADER_BUILD_ID => self.about.build_id(misc, body),
             HEADER_FEATURE => {
                 let number = u32::try_from(fields.u64()?).ok()?;
@@ -163,7 +169,7 @@ impl Reading<'_> {
             unpacker.total_bytes += got as u64;
             unpacker.rest.extend(&room[..got]);
             let bytes = std::mem::take(&mut unpacker.rest);
-            let used = self.records(&bytes, false);
+            let used = self.records(&bytes, false, &mut |_| ());
             unpacker.rest = bytes[used..].to_vec();
             if unpacker.total_bytes > UNPACKED_MAX_BYTES {
                 self.damage = Some(format!("only the first {UNPACKED_MAX_BYTES} unpacked bytes were read"));

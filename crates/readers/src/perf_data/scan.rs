@@ -9,6 +9,7 @@ use linux_perf_event_reader::{
 use rustc_hash::FxHashMap;
 
 use crate::bytes::{Bytes, until_zero};
+use crate::input::Input;
 use crate::perf_data::attributes::Attribute;
 use crate::perf_data::container::{About, ClockPair, Container};
 use crate::perf_data::records::{self, Record};
@@ -58,7 +59,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn of(file: &[u8], container: &mut Container) -> Scan {
+    pub(super) fn of(file: &Input, container: &mut Container) -> Scan {
         let mut scan = Scan::default();
         let mut about = std::mem::take(&mut container.about);
         scan.damage = records::read(file, container, &mut about, &mut |about, record| scan.record(about, record));
@@ -67,6 +68,9 @@ impl Scan {
     }
 
     fn record(&mut self, about: &About, record: Record<'_>) {
+        if record.kind == records::FINISHED_ROUND {
+            return;
+        }
         self.lost = self.lost.saturating_add(lost_samples(about, &record));
         if record.kind == RecordType::SAMPLE.0 {
             return self.sample(about, &record);

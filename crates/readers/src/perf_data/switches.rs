@@ -1,124 +1,131 @@
 //! Tracepoints of the scheduler and of disks to waits and requests.
-//!
-//! What a CPU wrote is in order, and CPUs are not: all is kept and put in order at the end.
-
-use std::collections::HashMap;
 
 use fathom_evidence::detail::{BlockRequest, Blocked, RunQueueWait, to_text};
 use fathom_evidence::kinds::{role, span};
-use fathom_evidence::{Recording, StackId, Thread};
+use fathom_evidence::{Recording, StackId, StrId, Thread};
+use rustc_hash::FxHashMap;
 
 use crate::perf_data::formats::Format;
 
 /// Waits that take this long are kept, as by the collector of waits, in ns.
 const LONG_NS: i64 = 1_000_000;
 
-/// Events that are kept, each of some 60 bytes.
-const EVENTS_MAX: usize = 20_000_000;
+/// Requests that are under way at once, and threads: a trace without their ends would fill the memory.
+const UNDER_WAY_MAX: usize = 1_000_000;
 
 const SECTOR_BYTES: u64 = 512;
 
 /// A thread left its CPU, became runnable, or came onto a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     Out { is_runnable: bool, state: char, stacks: [StackId; 2] },
     Woken { waker: i64 },
     In { instead: i64 },
 }
 
-/// A request, by device and first sector.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Request {
-    Issued { bytes: u64, tid: i64, name: String, operation: String },
+/// What happened to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Request {
+    Issued { bytes: u64, tid: i64, name: StrId, operation: StrId },
     Completed { error: i64 },
 }
 
-/// What was seen.
+/// Device and first sector.
+type Place = (i64, i64);
+
+/// What a tracepoint says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    Of(i64, Change),
+    At(Place, Request),
+}
+
+/// Gives what a tracepoint says to `add`, if it is known; `is_ours` if it was hit by the process.
+pub(super) fn events(
+    recording: &mut Recording,
+    format: &Format,
+    raw: &[u8],
+    is_ours: bool,
+    stacks: [StackId; 2],
+    add: &mut dyn FnMut(Event),
+) -> bool {
+    let number = |name: &str| format.number(raw, name);
+    let place = || number("dev").zip(number("sector"));
+    match format.name.as_str() {
+        "sched:sched_switch" => {
+            let (Some(prev), Some(next)) = (number("prev_pid"), number("next_pid")) else { return false };
+            if is_ours {
+                let (is_runnable, state) = state(number("prev_state").unwrap_or(0));
+                add(Event::Of(prev, Change::Out { is_runnable, state, stacks }));
+            }
+            add(Event::Of(next, Change::In { instead: prev }));
+        }
+        "sched:sched_wakeup" | "sched:sched_wakeup_new" => {
+            let (Some(woken), Some(waker)) = (number("pid"), number("common_pid")) else { return false };
+            add(Event::Of(woken, Change::Woken { waker }));
+        }
+        "block:block_rq_issue" => {
+            place().into_iter().for_each(|place| add(Event::At(place, issued(recording, format, raw))));
+        }
+        "block:block_rq_complete" => {
+            let completed = Request::Completed { error: number("error").unwrap_or(0) };
+            place().into_iter().for_each(|place| add(Event::At(place, completed)));
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn issued(recording: &mut Recording, format: &Format, raw: &[u8]) -> Request {
+    let number = |name: &str| format.number(raw, name);
+    let text = |name: &str| String::from_utf8_lossy(format.text(raw, name).unwrap_or_default());
+    let sectors = || number("nr_sector").map(|sectors| (sectors as u64).saturating_mul(SECTOR_BYTES));
+    Request::Issued {
+        bytes: number("bytes").map(|bytes| bytes as u64).or_else(sectors).unwrap_or(0),
+        tid: number("common_pid").unwrap_or(0),
+        name: recording.strings.intern(&text("comm")),
+        operation: recording.strings.intern(&words(&text("rwbs"))),
+    }
+}
+
+/// Makes waits and requests of what comes in the order of time.
 #[derive(Debug, Default)]
 pub(super) struct Switches {
-    changes: Vec<(i64, i64, Change)>,
-    requests: Vec<(i64, (i64, i64), Request)>,
-    /// Threads of the process.
-    ours: HashMap<i64, ()>,
+    /// Threads of the process, from the first time on that one left its CPU.
+    waiting: FxHashMap<i64, Waiting>,
+    issued: FxHashMap<Place, (i64, Request)>,
 }
 
 impl Switches {
-    /// Takes a tracepoint if it is known; `is_ours` if it was hit by the process.
-    pub(super) fn see(
-        &mut self,
-        format: &Format,
-        raw: &[u8],
-        time_ns: i64,
-        is_ours: bool,
-        stacks: [StackId; 2],
-    ) -> bool {
-        if self.changes.len() + self.requests.len() >= EVENTS_MAX {
-            return false;
-        }
-        let number = |name: &str| format.number(raw, name);
-        match format.name.as_str() {
-            "sched:sched_switch" => {
-                let (Some(prev), Some(next)) = (number("prev_pid"), number("next_pid")) else { return false };
-                if is_ours {
-                    self.ours.insert(prev, ());
-                    let (is_runnable, state) = state(number("prev_state").unwrap_or(0));
-                    self.changes.push((time_ns, prev, Change::Out { is_runnable, state, stacks }));
+    pub(super) fn take(&mut self, recording: &mut Recording, source: &str, time_ns: i64, event: Event) {
+        match event {
+            Event::Of(tid, change) => {
+                if matches!(change, Change::Out { .. }) && self.waiting.len() < UNDER_WAY_MAX {
+                    self.waiting.entry(tid).or_default();
                 }
-                self.changes.push((time_ns, next, Change::In { instead: prev }));
-            }
-            "sched:sched_wakeup" | "sched:sched_wakeup_new" => {
-                let (Some(woken), Some(waker)) = (number("pid"), number("common_pid")) else { return false };
-                self.changes.push((time_ns, woken, Change::Woken { waker }));
-            }
-            "block:block_rq_issue" => self.request(format, raw, time_ns, |format| {
-                let bytes = format.number(raw, "bytes").map(|bytes| bytes as u64);
-                let sectors =
-                    || format.number(raw, "nr_sector").map(|sectors| (sectors as u64).saturating_mul(SECTOR_BYTES));
-                let text =
-                    |name: &str| String::from_utf8_lossy(format.text(raw, name).unwrap_or_default()).into_owned();
-                Request::Issued {
-                    bytes: bytes.or_else(sectors).unwrap_or(0),
-                    tid: format.number(raw, "common_pid").unwrap_or(0),
-                    name: text("comm"),
-                    operation: words(&text("rwbs")),
+                if let Some(waiting) = self.waiting.get_mut(&tid) {
+                    change_of(recording, source, waiting, (time_ns, tid, change));
                 }
-            }),
-            "block:block_rq_complete" => self.request(format, raw, time_ns, |format| Request::Completed {
-                error: format.number(raw, "error").unwrap_or(0),
-            }),
-            _ => return false,
-        }
-        true
-    }
-
-    fn request(&mut self, format: &Format, raw: &[u8], time_ns: i64, of: impl FnOnce(&Format) -> Request) {
-        if let Some(place) = format.number(raw, "dev").zip(format.number(raw, "sector")) {
-            self.requests.push((time_ns, place, of(format)));
+            }
+            // A request that is issued again goes on waiting.
+            Event::At(place, request @ Request::Issued { .. }) => {
+                if self.issued.len() < UNDER_WAY_MAX {
+                    self.issued.entry(place).or_insert((time_ns, request));
+                }
+            }
+            Event::At(place, Request::Completed { error }) => {
+                if let Some(begun) = self.issued.remove(&place) {
+                    completed(recording, source, place, begun, (time_ns, error));
+                }
+            }
         }
     }
 
-    /// Puts all in order, and makes waits and requests of it.
-    pub(super) fn into_spans(mut self, recording: &mut Recording, source: &str) {
-        self.changes.retain(|(_, tid, _)| self.ours.contains_key(tid));
-        self.changes.sort_by_key(|(time_ns, _, _)| *time_ns);
-        let mut waiting: HashMap<i64, Waiting> = HashMap::new();
-        for (time_ns, tid, change) in self.changes {
-            change_of(recording, source, waiting.entry(tid).or_default(), (time_ns, tid, change));
-        }
-        self.requests.sort_by_key(|(time_ns, _, _)| *time_ns);
-        let mut issued: HashMap<(i64, i64), (i64, Request)> = HashMap::new();
-        for (time_ns, place, request) in self.requests {
-            match request {
-                // A request that is issued again goes on waiting.
-                Request::Issued { .. } => {
-                    issued.entry(place).or_insert((time_ns, request));
-                }
-                Request::Completed { error } => {
-                    if let Some(begun) = issued.remove(&place) {
-                        completed(recording, source, place, begun, (time_ns, error));
-                    }
-                }
-            }
+    /// Something came too late: how long the thread waits, or the request takes, is not known.
+    pub(super) fn forget(&mut self, event: Event) {
+        match event {
+            Event::Of(tid, _) => drop(self.waiting.remove(&tid)),
+            Event::At(place, _) => drop(self.issued.remove(&place)),
         }
     }
 }
@@ -217,17 +224,17 @@ fn completed(
     (begun_ns, request): (i64, Request),
     (end_ns, error): (i64, i64),
 ) {
-    let Request::Issued { bytes, tid, name: submitter, operation } = request else { return };
+    let Request::Issued { bytes, tid, name, operation } = request else { return };
     if recording.threads.get(tid).is_none() {
         // Not the JVM's: it must not pass for one of its threads.
-        let [name, role] = [&submitter, role::KERNEL].map(|text| recording.strings.intern(text));
+        let role = recording.strings.intern(role::KERNEL);
         recording.threads.insert(tid, Thread { name, role });
     }
     let duration_ns = end_ns.saturating_sub(begun_ns);
     // As the kernel numbers devices inside: 12 bits of the major number and 20 of the minor.
     let name = format!("{}:{}", (device as u64) >> 20, device & 0xf_ffff);
     let detail = BlockRequest {
-        operation: Some(operation),
+        operation: Some(recording.text(operation).to_owned()),
         bytes: Some(bytes),
         sector: u64::try_from(sector).ok(),
         d2c_ns: Some(duration_ns),

@@ -1,6 +1,4 @@
 //! Tracepoints of system calls, `raw_syscalls:*` or `syscalls:*`, to calls.
-//!
-//! What a CPU wrote is in order, and CPUs are not: all is kept and put in order at the end.
 
 use std::borrow::Cow;
 use std::ffi::c_long;
@@ -10,9 +8,6 @@ use fathom_evidence::{Recording, StackId, StrId};
 use crate::calls::{Call, Calls};
 use crate::perf_data::formats::Format;
 
-/// Beginnings and ends that are kept, each of some 50 bytes.
-const EVENTS_MAX: usize = 20_000_000;
-
 /// What a call's first argument is called where it is a descriptor.
 const DESCRIPTORS: &[&str] = &["fd", "sockfd", "fildes", "epfd"];
 
@@ -21,7 +16,7 @@ const ERRORS_FROM: i64 = -4_095;
 
 /// A call, by its name or its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+pub(super) enum Which {
     Named(StrId),
     Numbered(i64),
 }
@@ -36,7 +31,7 @@ impl Which {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+pub(super) enum What {
     Begins {
         which: Which,
         first: Option<i64>,
@@ -49,74 +44,64 @@ enum What {
     },
 }
 
-/// What was seen.
-#[derive(Debug, Default)]
+/// What a tracepoint says, if it is of a system call.
+pub(super) fn what(recording: &mut Recording, format: &Format, raw: &[u8], stacks: [StackId; 2]) -> Option<What> {
+    let (which, first) = match format.name.split_once(':')? {
+        ("raw_syscalls", "sys_enter") => (Which::Numbered(format.number(raw, "id")?), format.first_number(raw, "args")),
+        ("raw_syscalls", "sys_exit") => {
+            let which = format.number(raw, "id").filter(|id| *id >= 0).map(Which::Numbered);
+            return Some(What::Ends { which, result: format.number(raw, "ret")? });
+        }
+        ("syscalls", name) => {
+            if let Some(name) = name.strip_prefix("sys_exit_") {
+                let which = Some(Which::Named(recording.strings.intern(name)));
+                return Some(What::Ends { which, result: format.number(raw, "ret")? });
+            }
+            let name = recording.strings.intern(name.strip_prefix("sys_enter_")?);
+            (Which::Named(name), DESCRIPTORS.iter().find_map(|field| format.number(raw, field)))
+        }
+        _ => return None,
+    };
+    Some(What::Begins { which, first, stacks })
+}
+
+/// Makes calls of what comes in the order of time.
 pub(super) struct SystemCalls {
-    events: Vec<(i64, i64, What)>,
+    calls: Calls,
+    /// Of the machine.
+    pub(super) architecture: String,
 }
 
 impl SystemCalls {
-    /// Takes a tracepoint if it is of a system call.
-    pub(super) fn see(
-        &mut self,
-        recording: &mut Recording,
-        format: &Format,
-        raw: &[u8],
-        (time_ns, tid): (i64, i64),
-        stacks: [StackId; 2],
-    ) -> bool {
-        let what = match format.name.split_once(':') {
-            Some(("raw_syscalls", "sys_enter")) => {
-                format.number(raw, "id").map(|id| (Which::Numbered(id), format.first_number(raw, "args")))
-            }
-            Some(("syscalls", name)) if name.starts_with("sys_enter_") => {
-                let name = recording.strings.intern(&name["sys_enter_".len()..]);
-                let first = DESCRIPTORS.iter().find_map(|field| format.number(raw, field));
-                Some((Which::Named(name), first))
-            }
-            Some(("raw_syscalls", "sys_exit")) => {
-                let which = format.number(raw, "id").filter(|id| *id >= 0).map(Which::Numbered);
-                return self.ends(format, raw, (time_ns, tid), which);
-            }
-            Some(("syscalls", name)) if name.starts_with("sys_exit_") => {
-                let name = recording.strings.intern(&name["sys_exit_".len()..]);
-                return self.ends(format, raw, (time_ns, tid), Some(Which::Named(name)));
-            }
-            _ => None,
-        };
-        let Some((which, first)) = what.filter(|_| self.events.len() < EVENTS_MAX) else { return false };
-        let what = What::Begins { which, first, stacks };
-        self.events.push((time_ns, tid, what));
-        true
+    pub(super) fn of(source: &'static str) -> SystemCalls {
+        SystemCalls { calls: Calls::of(source), architecture: String::new() }
     }
 
-    fn ends(&mut self, format: &Format, raw: &[u8], (time_ns, tid): (i64, i64), which: Option<Which>) -> bool {
-        let result = format.number(raw, "ret").filter(|_| self.events.len() < EVENTS_MAX);
-        self.events.extend(result.map(|result| (time_ns, tid, What::Ends { which, result })));
-        result.is_some()
-    }
-
-    /// Puts all in order and writes the calls. A thread that began another one meanwhile has lost the end of the first.
-    pub(super) fn into_calls(mut self, recording: &mut Recording, source: &'static str, architecture: &str) {
-        self.events.sort_by_key(|(time_ns, ..)| *time_ns);
-        let mut calls = Calls::of(source);
-        for (time_ns, tid, what) in self.events {
-            calls.rows_until(recording, time_ns);
-            match what {
-                What::Begins { which, first, stacks } => {
-                    let name = which.name(recording, architecture);
-                    let descriptor = first.filter(|first| (0..i64::from(i32::MAX)).contains(first));
-                    calls.begins(tid, time_ns, &Call { name: &name, descriptor, ..Call::default() }, stacks);
-                }
-                What::Ends { which, result } => {
-                    // Where an end was lost, the next one is of another call.
-                    let name = which.map_or(Cow::Borrowed(""), |which| which.name(recording, architecture));
-                    let result = if (ERRORS_FROM..0).contains(&result) { -1 } else { result.max(0) };
-                    calls.ends(recording, tid, time_ns, Call { name: &name, result: Some(result), ..Call::default() });
-                }
+    /// A thread that begins another call has lost the end of the one before.
+    pub(super) fn take(&mut self, recording: &mut Recording, (time_ns, tid): (i64, i64), what: What) {
+        self.calls.rows_until(recording, time_ns);
+        match what {
+            What::Begins { which, first, stacks } => {
+                let name = which.name(recording, &self.architecture);
+                let descriptor = first.filter(|first| (0..i64::from(i32::MAX)).contains(first));
+                self.calls.begins(tid, time_ns, &Call { name: &name, descriptor, ..Call::default() }, stacks);
+            }
+            What::Ends { which, result } => {
+                // Where an end was lost, the next one is of another call.
+                let name = which.map_or(Cow::Borrowed(""), |which| which.name(recording, &self.architecture));
+                let result = if (ERRORS_FROM..0).contains(&result) { -1 } else { result.max(0) };
+                self.calls.ends(recording, tid, time_ns, Call { name: &name, result: Some(result), ..Call::default() });
             }
         }
-        calls.rows_of_rest(recording);
+    }
+
+    /// Something of a thread came too late: how long its call takes is not known.
+    pub(super) fn forget(&mut self, tid: i64) {
+        self.calls.forget(tid);
+    }
+
+    pub(super) fn finish(self, recording: &mut Recording) {
+        self.calls.finish(recording);
     }
 }
 

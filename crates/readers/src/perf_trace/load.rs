@@ -32,14 +32,15 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
 fn load_file(file: &Path) -> Result<Recording, LoadError> {
     let mut loader = Loader { recording: Recording::default(), calls: Calls::of(SOURCE), not_understood: 0 };
     let cut = lines::read(file, &mut |line| loader.line(line))?;
-    loader.calls.rows_of_rest(&mut loader.recording);
+    let without_length = loader.calls.without_length;
     let mut recording = loader.recording;
+    loader.calls.finish(&mut recording);
     if let Some(says) = cut {
         recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
     }
     for (kind, count, says) in [
         (loss::NOT_UNDERSTOOD, loader.not_understood, "lines hold no system call"),
-        (loss::EVENTS_LOST, loader.calls.without_length, "calls have no length"),
+        (loss::EVENTS_LOST, without_length, "calls have no length"),
     ] {
         if count > 0 {
             recording.add_loss(SOURCE, kind, count, &format!("perf trace: {count} {says}"));

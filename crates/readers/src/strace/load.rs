@@ -148,6 +148,7 @@ impl Loader {
         for (kind, count, says) in losses.into_iter().filter(|(_, count, _)| *count > 0) {
             self.recording.add_loss(SOURCE, kind, count, &format!("strace: {count} {says}"));
         }
+        self.calls.finish(&mut self.recording);
         if self.without_thread {
             self.recording.add_loss(
                 SOURCE,

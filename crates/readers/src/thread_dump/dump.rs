@@ -1,5 +1,8 @@
 //! One dump, whatever its form. Knows no evidence.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 /// How a thread waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum How {
@@ -24,7 +27,7 @@ pub(super) struct Waited {
 }
 
 /// One place in Java code.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     /// `class.method`.
     pub(super) symbol: String,
@@ -53,7 +56,7 @@ pub(super) struct Thread {
     /// As `java.lang.Thread.State` has it; empty for threads that run no Java.
     pub(super) state: String,
     /// The innermost first.
-    pub(super) frames: Vec<Place>,
+    pub(super) frames: Rc<Vec<Place>>,
     pub(super) waits_for: Option<Waited>,
     /// Monitors and locks that it holds.
     pub(super) owns: Vec<u64>,
@@ -91,5 +94,24 @@ impl Dump {
         };
         let holds = |thread: &&Thread| thread.owns.contains(&address) && !has_given_away(thread);
         self.threads.iter().find(holds).map(|thread| thread.name.as_str())
+    }
+}
+
+/// Stacks of dumps: most are the same in each dump, and are in memory once.
+#[derive(Debug, Default)]
+pub(super) struct Stacks(HashSet<Rc<Vec<Place>>>);
+
+impl Stacks {
+    pub(super) fn share(&mut self, dump: &mut Dump) {
+        for thread in &mut dump.threads {
+            match self.0.get(&thread.frames) {
+                Some(known) => thread.frames = Rc::clone(known),
+                None => {
+                    Rc::make_mut(&mut thread.frames).shrink_to_fit();
+                    self.0.insert(Rc::clone(&thread.frames));
+                }
+            }
+        }
+        dump.threads.shrink_to_fit();
     }
 }

@@ -1,6 +1,8 @@
 //! Lines of printed dumps to dumps, each given away as soon as it is whole. Knows no evidence.
 
-use crate::thread_dump::dump::{Dump, How, Thread, Waited};
+use std::rc::Rc;
+
+use crate::thread_dump::dump::{Dump, How, Stacks, Thread, Waited};
 use crate::thread_dump::parse::{self, Line, text_of};
 use crate::thread_dump::parse_thread::ThreadLine;
 
@@ -20,6 +22,7 @@ pub(super) struct Gather {
     /// Whether what follows belongs to the last thread.
     is_in_thread: bool,
     is_in_deadlock: bool,
+    stacks: Stacks,
 }
 
 impl Gather {
@@ -38,11 +41,13 @@ impl Gather {
 
     /// The last dump.
     pub(super) fn end(&mut self) -> Option<Dump> {
-        self.dump.take()
+        let mut dump = self.dump.take()?;
+        self.stacks.share(&mut dump);
+        Some(dump)
     }
 
     fn begin(&mut self, version: &[u8]) -> Option<Dump> {
-        let before = self.dump.take();
+        let before = self.end();
         let time_ns = self.time_ns.take();
         self.dump = Some(Dump { time_ns, is_local: true, pid: self.pid, version: text_of(version), ..Dump::default() });
         (self.is_in_thread, self.is_in_deadlock) = (false, false);
@@ -95,7 +100,9 @@ pub(super) fn of_thread(thread: &mut Thread, line: &Line<'_>) {
                 thread.waits_for = Some(Waited { how: How::Sleep, address: None, class: String::new() });
             }
         }
-        Line::Frame(place) if thread.frames.len() < FRAMES_MAX => thread.frames.push(place.clone()),
+        Line::Frame(place) if thread.frames.len() < FRAMES_MAX => {
+            Rc::make_mut(&mut thread.frames).push(place.clone());
+        }
         // The line below the innermost frame: further down they are what the thread will do when it goes on.
         Line::Waits(how, address, class) if thread.waits_for.is_none() && thread.frames.len() <= 1 => {
             thread.waits_for = Some(Waited { how: *how, address: *address, class: text_of(class) });

@@ -1,5 +1,7 @@
 //! The JSON of `Thread.dump_to_file` to a dump. Knows no evidence.
 
+use std::rc::Rc;
+
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
@@ -109,7 +111,7 @@ fn of_listed(listed: Listed, name_of: &impl Fn(i64) -> Option<String>) -> Thread
         java_id: listed.tid,
         is_virtual: listed.is_virtual,
         state: listed.state,
-        frames,
+        frames: Rc::new(frames),
         waits_for,
         owns,
         owner,
