@@ -34,8 +34,9 @@ const MEDIAN_NS: i64 = 20_000_000;
 /// Of those seen, so many of ten must stand in the log in the same order: the first and the last may be cut.
 const MOST_OF_TEN: usize = 9;
 
-/// What is further apart is not the same.
-const FAR_NS: i64 = 10_000_000_000;
+/// What is further apart is not the same. Collections come each tenth of a second: one pair more is not worth that all others are of
+/// neighbours.
+const FAR_NS: i64 = 1_000_000_000;
 
 /// Pairs of events that agree, in the order of both, as many and as near to each other as can be.
 fn in_order<'a, A, B>(
