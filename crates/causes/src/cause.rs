@@ -156,13 +156,25 @@ impl Claim {
     pub(crate) fn grown_ns(&self, comparison: &Comparison<'_>) -> f64 {
         let grown_ns = comparison.grown_ns(self.state);
         match &self.extent {
-            Extent::During(time) => {
-                let within = |time: &Intervals| time.intersect(&comparison.slow.time).total_ns() as f64;
-                time.values().map(within).sum::<f64>().min(grown_ns)
-            }
+            Extent::During(time) => within_ns(comparison, time).min(grown_ns),
             _ => grown_ns * self.part_of_excess(comparison),
         }
     }
+
+    /// How much of it there was, in ns: what lies in some time of some threads is known as such, other kinds by how much they grew.
+    fn seen_ns(&self, comparison: &Comparison<'_>) -> f64 {
+        let all_ns = comparison.excess().of(self.state).map_or(0.0, |excess| excess.slow_ns);
+        match &self.extent {
+            Extent::During(time) => within_ns(comparison, time).min(all_ns),
+            _ => self.grown_ns(comparison),
+        }
+    }
+}
+
+/// The slow part of some time of some threads.
+fn within_ns(comparison: &Comparison<'_>, time: &ThreadTime) -> f64 {
+    let within = |time: &Intervals| time.intersect(&comparison.slow.time).total_ns() as f64;
+    time.values().map(within).sum()
 }
 
 /// Harm other than lost time: datagrams that were lost, say. Such a cause is the consequence of something that
@@ -207,6 +219,11 @@ impl Finding {
     /// How much of what grew the mechanism is, whether or not that counts as lost, in ns.
     pub(crate) fn grown_ns(&self, comparison: &Comparison<'_>) -> f64 {
         self.claims.iter().map(|claim| claim.grown_ns(comparison)).sum()
+    }
+
+    /// How much there was of the mechanism, in ns, also where it was there from the first second on.
+    pub(crate) fn seen_ns(&self, comparison: &Comparison<'_>) -> f64 {
+        self.claims.iter().map(|claim| claim.seen_ns(comparison)).sum()
     }
 
     /// An answer with a support and a sentence, to which the rest is added.

@@ -19,7 +19,7 @@ pub(crate) fn without_requests(comparison: &Comparison<'_>, finding: &mut Findin
     if comparison.is_slow() || finding.support >= Support::Absent || latency::are_requests_quick(comparison) {
         return None;
     }
-    let seen_ns = finding.grown_ns(comparison);
+    let seen_ns = finding.seen_ns(comparison);
     let is_sure = finding.support <= Support::Consistent;
     let missing = match latency::is_long_throughout(comparison) {
         true => Missing {

@@ -4,7 +4,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use crate::measure::waits_below::{self, WaitsBelow};
-use crate::measure::{cpu_shortage, growth, recording_threshold};
+use crate::measure::{cpu_shortage, growth, recording_threshold, stacks};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -37,6 +37,17 @@ const LOGGING: &[&str] = &[
     "java.io.PrintStream.",
 ];
 
+/// Methods of the JDK in which a thread waits for room in a queue that is full: who writes has fallen behind, whatever holds that up.
+const FULL: &[&str] = &[
+    "java.util.concurrent.ArrayBlockingQueue.put",
+    "java.util.concurrent.LinkedBlockingQueue.put",
+    "java.util.concurrent.LinkedBlockingDeque.put",
+    "java.util.concurrent.LinkedTransferQueue.transfer",
+];
+
+/// Where as much of the waiting is for room, the queue is what others wait for.
+const MIN_FULL_SHARE: f64 = 0.5;
+
 /// When something is being written for less of the time in which others wait, they wait for what the library does itself.
 const MIN_WRITING_SHARE: f64 = 0.5;
 
@@ -48,7 +59,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
     let writing = writing_share(&slow);
-    let text = says(comparison, &slow, threads, writing);
+    let is_full = full_share(comparison, &slow) >= MIN_FULL_SHARE;
+    let text = says(comparison, &slow, threads, (is_full, writing));
     let waiting = comparison.evidence("threads waiting for the log", threads, "threads", "spans").of(&[
         span::MONITOR_ENTER,
         span::PARK,
@@ -59,7 +71,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: no more than in the baseline")).with(waiting);
     }
     // Without a write under way the lock is held for something else: to format, or because the holder has no CPU.
-    let is_written = writing >= MIN_WRITING_SHARE && cpu_shortage(comparison).by_others.is_none();
+    let is_behind = is_full || writing >= MIN_WRITING_SHARE;
+    let is_written = is_behind && cpu_shortage(comparison).by_others.is_none();
     let support = if is_written { Support::Observed } else { Support::Weak };
     let part = (writing, None);
     let mut finding =
@@ -81,8 +94,21 @@ fn writing_share(waits: &WaitsBelow) -> f64 {
     (own + while_written.sum::<f64>()) / (own + all).max(1.0)
 }
 
-fn says(comparison: &Comparison<'_>, waits: &WaitsBelow, threads: (f64, Option<f64>), writing: f64) -> String {
+/// The part of the waiting for others that is for room in a full queue.
+fn full_share(comparison: &Comparison<'_>, waits: &WaitsBelow) -> f64 {
+    let length = |wait: &Span| wait.duration_ns.max(0) as f64;
+    let for_room = waits.for_others.iter().filter(|wait| stacks::is_below(comparison.recording(), wait.stack_id, FULL));
+    for_room.map(length).sum::<f64>() / waits.for_others.iter().map(length).sum::<f64>().max(1.0)
+}
+
+fn says(
+    comparison: &Comparison<'_>,
+    waits: &WaitsBelow,
+    threads: (f64, Option<f64>),
+    (is_full, writing): (bool, f64),
+) -> String {
     let longest = waits.longest().map_or(0, |wait| wait.duration_ns);
+    let whom = if is_full { "for room in a full queue" } else { "for others that log" };
     let place = match waits.most(comparison.recording()).as_deref() {
         None => "; no thread was seen writing".to_owned(),
         Some("") => {
@@ -91,7 +117,7 @@ fn says(comparison: &Comparison<'_>, waits: &WaitsBelow, threads: (f64, Option<f
         Some(name) => format!("; {} of it while something was written to {name}", format::percent(writing)),
     };
     format!(
-        "{} threads wait for the log on average{}: {} for others that log, {} for the write itself, the longest {}{place}",
+        "{} threads wait for the log on average{}: {} {whom}, {} for the write itself, the longest {}{place}",
         format::number(threads.0),
         format::baseline(threads.1, format::number),
         format::count(waits.for_others.len(), "wait"),
