@@ -65,8 +65,12 @@ impl Sources<'_> {
     }
 
     /// When system calls were looked at, if any were seen: the kernel sees those of all classes, the JVM's recorder some of the same,
-    /// and those of the time before. A file of another tool tells of the time from its first to its last call.
-    pub fn calls_looked_at(&self) -> Intervals {
+    /// and those of the time before. A file of another tool covers the time from its first to its last call.
+    pub fn calls_looked_at(&self) -> &Intervals {
+        self.calls_looked_at.get_or_init(|| self.find_calls_looked_at())
+    }
+
+    fn find_calls_looked_at(&self) -> Intervals {
         if self.rows(span::SYSTEM_CALL).is_empty() {
             return Intervals::default();
         }

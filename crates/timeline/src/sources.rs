@@ -4,6 +4,7 @@
 mod chosen;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, event, span, subject};
@@ -81,6 +82,8 @@ pub struct Sources<'a> {
     counters_by_name: HashMap<StrId, Vec<u32>>,
     /// Who talked to whom.
     pub traffic: Traffic<'a>,
+    /// Made when it is first asked for, as each cause asks again for each slow stretch.
+    pub(crate) calls_looked_at: OnceLock<Intervals>,
 }
 
 impl<'a> Sources<'a> {
@@ -107,6 +110,7 @@ impl<'a> Sources<'a> {
             spans_by_kind,
             counters_by_name,
             traffic,
+            calls_looked_at: OnceLock::new(),
         })
     }
 
