@@ -1,10 +1,12 @@
 //! Threads wait until lines of a log are written: for the appender's lock, its queue, or the write itself.
 
+use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
+use fathom_timeline::telling_frame;
 
 use crate::measure::waits_below::{self, WaitsBelow};
-use crate::measure::{cpu_shortage, growth, recording_threshold, stacks};
+use crate::measure::{cpu_shortage, growth, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -37,15 +39,7 @@ const LOGGING: &[&str] = &[
     "java.io.PrintStream.",
 ];
 
-/// Methods of the JDK in which a thread waits for room in a queue that is full: who writes has fallen behind, whatever holds that up.
-const FULL: &[&str] = &[
-    "java.util.concurrent.ArrayBlockingQueue.put",
-    "java.util.concurrent.LinkedBlockingQueue.put",
-    "java.util.concurrent.LinkedBlockingDeque.put",
-    "java.util.concurrent.LinkedTransferQueue.transfer",
-];
-
-/// Where as much of the waiting is for room, the queue is what others wait for.
+/// Where so much of the waiting is for room in a queue, the queue is what others wait for.
 const MIN_FULL_SHARE: f64 = 0.5;
 
 /// When something is being written for less of the time in which others wait, they wait for what the library does itself.
@@ -97,8 +91,15 @@ fn writing_share(waits: &WaitsBelow) -> f64 {
 /// The part of the waiting for others that is for room in a full queue.
 fn full_share(comparison: &Comparison<'_>, waits: &WaitsBelow) -> f64 {
     let length = |wait: &Span| wait.duration_ns.max(0) as f64;
-    let for_room = waits.for_others.iter().filter(|wait| stacks::is_below(comparison.recording(), wait.stack_id, FULL));
+    let for_room = waits.for_others.iter().filter(|wait| is_for_room(comparison.recording(), wait));
     for_room.map(length).sum::<f64>() / waits.for_others.iter().map(length).sum::<f64>().max(1.0)
+}
+
+/// Whether a thread waits until a queue of the JDK has room: the thread that takes from it has fallen behind, for any reason.
+fn is_for_room(recording: &Recording, wait: &Span) -> bool {
+    let queue = telling_frame(recording, wait.stack_id).and_then(|frame| frame.strip_prefix("java.util.concurrent."));
+    let method = queue.and_then(|frame| frame.split_once('.')).map(|(_, method)| method);
+    method.is_some_and(|method| method.starts_with("put") || method.starts_with("transfer"))
 }
 
 fn says(
