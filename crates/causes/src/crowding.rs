@@ -1,7 +1,7 @@
 //! Why threads of the application waited for CPUs: because others ran, each of which is charged for what it ran more than before.
 //!
 //! Who had a CPU while a thread waited for that one is not always why it waited: where the collector takes one of two CPUs, the
-//! threads at work wait for each other, and for whoever was there before, on the other one.
+//! threads at work wait for each other, and for what ran before as well, on the other one.
 
 use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::span;
@@ -38,8 +38,8 @@ impl Comparison<'_> {
         (waiting.lost_ns() * (running_ns / all).min(most)).min(running_ns * self.excess().concurrency.max(1.0))
     }
 
-    /// Whether others could have run more than before, and did not, while this process did: whoever ran instead, what this process ran
-    /// more is why there are fewer CPUs for its threads. On CPUs that were full before nobody can run more; somebody else may come first now.
+    /// Whether others could have run more than before, and did not, while this process did: then what this process ran more is why there
+    /// are fewer CPUs for its threads, whatever ran instead. On CPUs that were full before none can run more; others may come first now.
     fn others_left_room(&self, others_grew_ns: f64, own_grew_ns: f64) -> bool {
         let before = self.machine_use().and_then(|(_, before)| before);
         before.is_some_and(|used| used < CPUS_FULL) && others_grew_ns < MINOR_SHARE * own_grew_ns

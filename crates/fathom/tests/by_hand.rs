@@ -62,7 +62,7 @@ fn a_short_trace_hides_nothing() {
     assert!((share - share_without).abs() < 0.1 && share > 0.8, "{share} {share_without}");
     let causes = with[0]["causes"].as_array().expect("causes");
     let verdict = |id: &str| causes.iter().find(|cause| cause["id"] == id).map(|cause| cause["verdict"].clone());
-    assert_eq!(verdict("connect_slow"), Some("not_enough".into()), "nobody looked at calls all the time");
+    assert_eq!(verdict("connect_slow"), Some("not_enough".into()), "calls were not looked at all the time");
 }
 
 #[test]
