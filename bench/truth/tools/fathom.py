@@ -10,7 +10,7 @@ from truth.answers import Answer, Said
 from truth.cases import Question
 
 NAME = "Fathom"
-READS = ("jfr", "gc_log", "latency")
+READS = ("jfr", "gc_log", "latency", "thread_dump")
 TIMEOUT_S = 120
 NS = 1e9
 
