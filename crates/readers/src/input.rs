@@ -1,4 +1,4 @@
-//! Bytes of a file: memory-mapped when plain, unpacked when compressed with gzip.
+//! Bytes of a file: memory-mapped when plain, unpacked when compressed with gzip, as UTF-8 when written in UTF-16.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,6 +12,7 @@ use memmap2::{Advice, UncheckedAdvice};
 
 use crate::LoadError;
 use crate::mapped::Mapped;
+use crate::utf16::{self, Utf8};
 
 pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -148,11 +149,8 @@ pub(crate) fn head(path: &Path, max: usize) -> Result<Vec<u8>, LoadError> {
 fn head_io(path: &Path, max: usize) -> io::Result<Vec<u8>> {
     let mut packed = Vec::new();
     open_regular(path)?.take(max as u64).read_to_end(&mut packed)?;
-    if !packed.starts_with(&GZIP_MAGIC) {
-        return Ok(packed);
-    }
-    let (bytes, _) = gunzip(&packed, max as u64);
-    Ok(bytes)
+    let plain = if packed.starts_with(&GZIP_MAGIC) { gunzip(&packed, max as u64).0 } else { packed };
+    Ok(as_utf8(&plain, max as u64).unwrap_or(plain))
 }
 
 /// The last `max` bytes of a file that is not packed.
@@ -174,12 +172,24 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 fn unpack(bytes: Bytes) -> Input {
-    let plain = Input { bytes, damage: None };
-    if !plain.starts_with(&GZIP_MAGIC) {
-        return plain;
+    let mut plain = Input { bytes, damage: None };
+    if plain.starts_with(&GZIP_MAGIC) {
+        let (bytes, cut) = gunzip(&plain, UNPACKED_MAX_BYTES);
+        plain = Input { bytes: Bytes::Owned(bytes), damage: cut };
     }
-    let (bytes, cut) = gunzip(&plain, UNPACKED_MAX_BYTES);
-    Input { bytes: Bytes::Owned(bytes), damage: cut }
+    if let Some(text) = as_utf8(&plain, UNPACKED_MAX_BYTES) {
+        let is_cut = text.len() as u64 == UNPACKED_MAX_BYTES;
+        let cut = is_cut.then(|| format!("only the first {UNPACKED_MAX_BYTES} bytes of its text were read"));
+        plain = Input { bytes: Bytes::Owned(text), damage: plain.damage.or(cut) };
+    }
+    plain
+}
+
+/// Text that was written in UTF-16.
+fn as_utf8(plain: &[u8], max_bytes: u64) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let is_read = utf16::is_marked(plain) && Utf8::of(plain).take(max_bytes).read_to_end(&mut text).is_ok();
+    is_read.then_some(text)
 }
 
 /// Unpacks as much as is whole, and says what is missing.

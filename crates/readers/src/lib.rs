@@ -19,6 +19,7 @@ mod mapped;
 mod rates;
 mod time;
 mod unread;
+mod utf16;
 
 pub use error::LoadError;
 pub use input::Input;

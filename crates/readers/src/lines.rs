@@ -14,6 +14,7 @@ use memchr::memchr2;
 
 use crate::LoadError;
 use crate::input::{GZIP_MAGIC, open_regular};
+use crate::utf16::Utf8;
 
 /// Longest line that is looked at.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -52,8 +53,8 @@ pub(crate) fn read(path: &Path, take: &mut dyn FnMut(Line<'_>)) -> Result<Option
     };
     let (file, is_packed) = open().map_err(|source| LoadError::Io { path: path.to_owned(), source })?;
     Ok(match is_packed {
-        true => split(MultiGzDecoder::new(file).take(UNPACKED_MAX_BYTES), take),
-        false => split(file, take),
+        true => split(Utf8::of(MultiGzDecoder::new(file).take(UNPACKED_MAX_BYTES)), take),
+        false => split(Utf8::of(file), take),
     })
 }
 

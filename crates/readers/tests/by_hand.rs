@@ -222,6 +222,19 @@ fn a_deadlock_is_the_jvms_word() {
 }
 
 #[test]
+fn a_file_of_windows_powershell_is_in_utf16() {
+    let text = fs::read_to_string(testdata("thread_dump").join("jdk25-deadlock.txt")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dump.txt");
+    let units = "\u{feff}".encode_utf16().chain(text.replace('\n', "\r\n").encode_utf16().collect::<Vec<u16>>());
+    fs::write(&path, units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let recording = sniff(&path).unwrap().load(&[path], &LoadOptions::default()).unwrap();
+    let plain = load("thread_dump", &["jdk25-deadlock.txt"]).unwrap();
+    assert_eq!(recording.spans.len(), plain.spans.len());
+    assert_eq!(recording.threads.len(), plain.threads.len());
+}
+
+#[test]
 fn dumps_of_virtual_threads() {
     let names = ["jdk25-virtual-1.json.gz", "jdk25-virtual-2.json.gz", "jdk25-virtual-3.json.gz"];
     let recording = load("thread_dump", &names).unwrap();
