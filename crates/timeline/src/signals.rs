@@ -50,6 +50,8 @@ pub enum SignalKind {
     Throttled,
     /// Threads waiting for locks, on average.
     Locks,
+    /// Threads in a deadlock, as the JVM found them.
+    Deadlock,
     /// Threads waiting for permits of semaphores or for objects of a pool, on average.
     Permits,
     /// Threads waiting for other services or files, on average.
@@ -201,6 +203,7 @@ pub(crate) fn all(sources: &Sources<'_>, account: &Account) -> Vec<Signal> {
     signals.push(recompiling(account, &wasted));
     signals.push(interpreting(account, &wasted, pinned_from_ns(sources)));
     signals.push(freeing_code(account));
+    signals.extend(hanging::deadlock(sources, account));
     signals.push(for_good(SignalKind::LostDatagrams, &sources.lost_datagrams(), account));
     signals.push(for_good(SignalKind::RefusedConnections, &sources.refused_connections(), account));
     signals.extend(latency::all(account));

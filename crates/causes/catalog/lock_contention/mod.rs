@@ -142,9 +142,10 @@ fn lock_of(comparison: &Comparison<'_>, wait: &Span) -> (String, Option<String>)
             format!("the initialization of a class by another thread, in {}", frame.unwrap_or("code of the JDK")),
             None,
         ),
-        (span::MONITOR_ENTER | span::PARK, _) => (recording.text(wait.name).to_owned(), None),
-        // A thread dump names the class as the JVM does.
-        (span::SAMPLED_WAIT, _) if wait.name != StrId(0) => (recording.text(wait.name).to_owned(), None),
+        // A thread dump names the class as the JVM does; a cut recording of the JVM may have lost it.
+        (span::MONITOR_ENTER | span::PARK | span::SAMPLED_WAIT, _) if wait.name != StrId(0) => {
+            (recording.text(wait.name).to_owned(), None)
+        }
         (_, Some(frame)) => (format!("a lock in {frame}"), Some(frame.to_owned())),
         (_, None) => (NAMELESS.to_owned(), None),
     }

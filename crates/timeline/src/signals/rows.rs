@@ -130,6 +130,9 @@ const ROWS: &[Row; SignalKind::BelowJava as usize + 1] = &[
         limits: LASTING, ..SHARE },
     Row { kind: SignalKind::Locks, name: "locks", says: "up to {} threads waited for locks",
         limits: Limits { alone: 3.0, least_part: 0.2, ..WAITS }, ..THREADS },
+    // A single dump stands for a second, which may lie in two of the grid's.
+    Row { kind: SignalKind::Deadlock, name: "deadlock", says: "the JVM found up to {} threads in a deadlock",
+        at_start: AtStart::Never, limits: Limits { floor: 0.5, alone: 0.5, ..ONCE }, ..THREADS },
     // Waits that no pool is made for make its ideal zero (`pools`).
     Row { kind: SignalKind::Permits, name: "permits",
         says: "up to {} threads waited for permits of a semaphore or for objects of a pool",
