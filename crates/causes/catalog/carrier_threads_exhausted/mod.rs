@@ -1,5 +1,7 @@
 //! Virtual threads whose answers are there wait for a carrier: all of them are busy.
 
+mod from_outside;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::kinds::{event, span};
@@ -16,11 +18,17 @@ pub(crate) static CAUSE: Cause = Cause {
     id: "carrier_threads_exhausted",
     readme: include_str!("README.md"),
     family: Family::Locks,
-    refines: &[Refined::Cause("slow_downstream")],
-    equals: &[(
-        &["delayed_acknowledgement", "retransmissions", "slow_downstream", "thread_pool_exhausted"],
-        "each claims of the waits for answers the part that it measured itself",
-    )],
+    refines: &[Refined::Cause("slow_downstream"), Refined::Cause("sleeping_handlers")],
+    equals: &[
+        (
+            &["delayed_acknowledgement", "retransmissions", "slow_downstream", "thread_pool_exhausted"],
+            "each claims of the waits for answers the part that it measured itself",
+        ),
+        (
+            &["accept_queue_overflow", "dns_slow", "too_many_open_files"],
+            "requests were late while no thread was seen to wait: each claims as much as it measured itself",
+        ),
+    ],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[&[Need::Event("jdk.SocketRead")]],
@@ -47,13 +55,18 @@ const PINNED: &str = "jdk.VirtualThreadPinned";
 /// Carriers of the JDK's scheduler are called so, and numbered.
 const CARRIER_NAME: &str = "ForkJoinPool-1-worker-";
 
+/// The kernel's names of threads are no longer than this, in bytes.
+const KERNEL_NAME_BYTES: usize = 15;
+
 /// Below this a virtual thread runs.
 const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let reads: Vec<Span> = reads(&comparison.slow).collect();
     if reads.is_empty() {
-        return recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
+        let not_recorded =
+            || recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
+        return from_outside::decide(comparison).unwrap_or_else(not_recorded);
     }
     let Some((busy, before, stack)) = busy(comparison) else {
         return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
@@ -149,10 +162,15 @@ fn busy(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>, StackId)> {
 fn carriers(comparison: &Comparison<'_>, seen: usize) -> usize {
     let recording = comparison.recording();
     let names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
-    let named = names.filter(|name| name.starts_with(CARRIER_NAME)).count();
+    let named = names.filter(|name| is_carrier(name)).count();
     let cpus = comparison.analysis.account.cpus.unwrap_or(1.0) as usize;
     let known = if named == 0 && seen == 0 { cpus } else { named.min(cpus) };
     known.max(seen)
+}
+
+/// The kernel cuts long names.
+fn is_carrier(name: &str) -> bool {
+    name.starts_with(CARRIER_NAME) || name.len() == KERNEL_NAME_BYTES && CARRIER_NAME.starts_with(name)
 }
 
 /// What was seen of threads that run virtual ones.

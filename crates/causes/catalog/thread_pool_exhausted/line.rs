@@ -38,6 +38,11 @@ impl<'t> Waiters<'t> {
         Waiters { time, waits }
     }
 
+    /// Whether a thread is one.
+    pub(super) fn has(&self, tid: i64) -> bool {
+        self.waits.iter().any(|(one, ..)| *one == tid)
+    }
+
     /// Those that are no workers themselves.
     pub(super) fn line(&self, workers: &BTreeSet<i64>) -> Line {
         let others = self.waits.iter().filter(|(tid, ..)| !workers.contains(tid));

@@ -1,17 +1,17 @@
 //! Threads wait for results of an executor whose workers are all busy, so that work stands in its queue.
 
 mod line;
+mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{event, span};
-use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, ThreadState, Wait, telling_frame};
 
 use self::line::{Line, Waiters};
+use self::workers::{Pool, is_nobodys_work, pools};
 use crate::cause::Claim;
-use crate::limits::MIN_SAMPLES;
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
@@ -39,25 +39,6 @@ const WORKERS_BUSY: f64 = 0.9;
 /// A worker that was seen at work for less than this part of the time may have been idle: too short parks are not recorded.
 const MIN_SEEN_AT_WORK: f64 = 0.5;
 
-/// What a worker of an executor runs below.
-const WORKERS: &[&str] =
-    &["java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.ForkJoinWorkerThread.run"];
-
-/// An executor with what its workers did while others waited for results in the slow time, more of them than it has workers where that was so.
-struct Pool {
-    /// What the names of its threads begin with.
-    name: String,
-    workers: BTreeSet<i64>,
-    /// Who waited meanwhile.
-    line: Line,
-    /// The part of the workers' time in which they were seen to run or to wait for something.
-    seen: f64,
-    /// The part of it in which they had nothing to do.
-    idle: f64,
-    /// Where they were seen most.
-    stack: StackId,
-}
-
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.state_evidence("threads waiting for results of other threads", "threads", is_ours);
     let Some((call, waits)) = waits::most(comparison, Wait::Task) else {
@@ -66,7 +47,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if is_as_before(comparison) {
         return Finding::absent("no more threads than in the baseline wait for results of other threads").with(waiting);
     }
-    let pools = pools(comparison);
+    let waiters = Waiters::of(comparison, &comparison.slow.time);
+    let pools = pools(comparison, &waiters);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - WORKERS_BUSY && pool.seen >= MIN_SEEN_AT_WORK;
     let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
         return no_full_pool(&pools).with(waiting);
@@ -78,6 +60,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if grown <= 0.0 {
         return several_for_each(comparison, pool, &waiting).with(waiting);
     }
+    let (call, waits) = waits::most_of(comparison, Wait::Task, |tid| waiters.has(tid)).unwrap_or((call, waits));
     let text = format!(
         "all {workers} workers of {} were busy while threads waited for results ({} of their time seen at work), {} of which \
          stood in line on average; most in {call}: {}, mean {}, longest {}",
@@ -205,112 +188,4 @@ fn no_full_pool(pools: &[Pool]) -> Finding {
             Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded")
         }
     }
-}
-
-/// The executors of the recording: threads whose names differ in a number at their end at most, and of which one was seen below
-/// the loop of a worker, and for whose results threads may wait that are none of them.
-fn pools(comparison: &Comparison<'_>) -> Vec<Pool> {
-    let mut names: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
-    for (tid, _) in comparison.recording().threads.iter() {
-        names.entry(stem(comparison.thread_name(tid))).or_default().insert(tid);
-    }
-    let workers = workers_seen(comparison);
-    let is_pool = |name: &str, tids: &BTreeSet<i64>| !name.is_empty() && tids.iter().any(|tid| workers.contains(tid));
-    let pools = names.into_iter().filter(|(name, tids)| is_pool(name, tids));
-    let waiters = Waiters::of(comparison, &comparison.slow.time);
-    let pools = pools.map(|(name, workers)| (name, waiters.line(&workers), workers));
-    let waited_for = pools.filter(|(_, line, _)| !line.time.is_empty());
-    waited_for.map(|(name, line, workers)| Pool::of(comparison, name, workers, line)).collect()
-}
-
-/// A name without the number at its end.
-fn stem(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit())
-}
-
-/// Threads that were seen below the loop of a worker, in samples or in their waits for work.
-fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
-    let mut is_worker = stacks::are_below(comparison.recording(), WORKERS);
-    let events = [event::CPU, event::EXECUTION, event::WALL, event::WAIT];
-    let samples = events.into_iter().flat_map(|event| comparison.sources().samples(event));
-    let mut found: BTreeSet<i64> = samples.filter(|s| is_worker(s.stack_id)).map(|sample| sample.tid).collect();
-    let parks = comparison.sources().spans(span::PARK);
-    found.extend(parks.filter(|park| is_worker(park.stack_id)).map(|park| park.tid));
-    found
-}
-
-impl Pool {
-    fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>, line: Line) -> Pool {
-        let (seen, idle, stack) = by_wall(&comparison.slow, &workers, &line.time)
-            .unwrap_or_else(|| by_account(comparison, &workers, &line.time));
-        let is_numbered = workers.iter().any(|tid| comparison.thread_name(*tid) != name);
-        Pool { name: format!("{name}{}", if is_numbered { "N" } else { "" }), seen, idle, workers, line, stack }
-    }
-}
-
-/// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
-/// the wall clock have it; none where these are too few.
-fn by_wall(period: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
-    let recording = period.sources.recording;
-    let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
-    let samples: Vec<Sample> = period.samples(event::WALL).filter(is_one).collect();
-    let (mut weights, mut idle_ns, mut all_ns) = (BTreeMap::new(), 0.0, 0.0);
-    for sample in &samples {
-        let ns = sample.weight_ns.max(0) as f64;
-        all_ns += ns;
-        match fathom_timeline::of_standing(recording, sample.stack_id) {
-            Some(state) if is_nobodys_work(state) => idle_ns += ns,
-            _ => *weights.entry(sample.stack_id).or_default() += ns,
-        }
-    }
-    let at_work_ns: f64 = 0.0 + weights.values().sum::<f64>();
-    let part = |ns: f64| ns / f64::max(all_ns, 1.0);
-    (samples.len() >= MIN_SAMPLES).then(|| (part(at_work_ns), part(idle_ns), stacks::most_seen(&weights)))
-}
-
-/// Whether a worker has nothing to do: whoever waits for a result himself is not who the others wait for.
-fn is_nobodys_work(state: ThreadState) -> bool {
-    matches!(state, ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task))
-}
-
-/// The same by what is known of their waits, and samples of those that ran.
-fn by_account(comparison: &Comparison<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> (f64, f64, StackId) {
-    let all_ns = time.total_ns() as f64 * workers.len() as f64;
-    let (mut waited_ns, mut idle_ns) = (0.0, 0.0);
-    for (_, recorded) in comparison.analysis.account.partition.recorded().filter(|(tid, _)| workers.contains(tid)) {
-        for segment in recorded {
-            let ns = segment.within_ns(time) as f64;
-            *(if is_nobodys_work(segment.state) { &mut idle_ns } else { &mut waited_ns }) += ns;
-        }
-    }
-    let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
-    let (sampled_ns, mut weights) = sampled(&comparison.slow, is_one);
-    weights.extend(waits_at_work(&comparison.slow, is_one));
-    let part = |ns: f64| (ns / all_ns.max(1.0)).min(1.0);
-    (part(waited_ns + sampled_ns), part(idle_ns), stacks::most_seen(&weights))
-}
-
-/// For how long threads ran, by the kind of samples that saw most of it, and where.
-fn sampled(period: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> (f64, BTreeMap<StackId, f64>) {
-    let of = |event: &str| {
-        let weights = weights(period.samples(event).filter(&is_one));
-        (0.0 + weights.values().sum::<f64>(), weights)
-    };
-    let (cpu, execution) = (of(event::CPU), of(event::EXECUTION));
-    if cpu.0 >= execution.0 { cpu } else { execution }
-}
-
-/// Where threads waited while they were at work.
-fn waits_at_work(period: &Period<'_>, is_one: impl Fn(&Sample) -> bool) -> BTreeMap<StackId, f64> {
-    let is_at_work = |sample: &Sample| {
-        fathom_timeline::of_standing(period.sources.recording, sample.stack_id)
-            .is_some_and(|state| !is_nobodys_work(state))
-    };
-    weights(period.samples(event::WAIT).filter(|sample| is_one(sample) && is_at_work(sample)))
-}
-
-fn weights(samples: impl Iterator<Item = Sample>) -> BTreeMap<StackId, f64> {
-    let mut weights = BTreeMap::new();
-    samples.for_each(|sample| *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64);
-    weights
 }

@@ -66,14 +66,24 @@ pub fn none_seen(comparison: &Comparison<'_>, not_recorded: &str, absent: &str) 
 
 /// Waits of one kind that touch some time, by the frame that tells what was waited for. A wait that a stop cuts into two
 /// segments is one wait.
-pub fn by_frame(comparison: &Comparison<'_>, time: &Intervals, wait: Wait) -> BTreeMap<String, Waits> {
+fn by_frame(comparison: &Comparison<'_>, time: &Intervals, wait: Wait) -> BTreeMap<String, Waits> {
+    by_frame_of(comparison, time, wait, |_| true)
+}
+
+/// The same of some threads.
+fn by_frame_of(
+    comparison: &Comparison<'_>,
+    time: &Intervals,
+    wait: Wait,
+    is_one: impl Fn(i64) -> bool,
+) -> BTreeMap<String, Waits> {
     let recording = comparison.recording();
     let within = |from_ns: i64, to_ns: i64| time.touches(from_ns, to_ns);
     let waits = comparison
         .analysis
         .account
         .waits(comparison.sources())
-        .filter(|(_, segment)| segment.state == ThreadState::Blocked(wait));
+        .filter(|(tid, segment)| segment.state == ThreadState::Blocked(wait) && is_one(*tid));
     let rows: BTreeSet<u32> =
         waits.filter(|(_, s)| within(s.from_ns, s.to_ns)).filter_map(|(_, segment)| segment.row).collect();
     let mut found: BTreeMap<String, Waits> = BTreeMap::new();
@@ -134,7 +144,12 @@ pub fn by_thread(comparison: &Comparison<'_>, state: ThreadState, time: &Interva
 
 /// Those of the slow time that took longest in all, with the frame that tells what was waited for.
 pub fn most(comparison: &Comparison<'_>, wait: Wait) -> Option<(String, Waits)> {
-    by_frame(comparison, &comparison.slow.time, wait)
+    most_of(comparison, wait, |_| true)
+}
+
+/// The same of some threads.
+pub fn most_of(comparison: &Comparison<'_>, wait: Wait, is_one: impl Fn(i64) -> bool) -> Option<(String, Waits)> {
+    by_frame_of(comparison, &comparison.slow.time, wait, is_one)
         .into_iter()
         .max_by_key(|(frame, waits)| (waits.total_ns, frame.clone()))
 }

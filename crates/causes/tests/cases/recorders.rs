@@ -77,6 +77,9 @@ const KEPT: &[(&str, &str)] = &[
     ("jdk.SocketRead", "1 ms"),
 ];
 
+/// The kernel's names of threads are no longer than this.
+const KERNEL_NAME_BYTES: usize = 15;
+
 /// The recording that some recorders make together.
 pub(crate) fn record(world: &World, recorders: &[String]) -> Recording {
     let mut recording = Recording::default();
@@ -148,6 +151,10 @@ impl<'a> Recorder<'a> {
             let is_own = |key: &str| (key == recorded::REQUESTS_FOLLOWED) == is_at_sockets;
             let facts = self.world.facts.iter().filter(|(_, key, _)| is_live_fact(key) && is_own(key));
             facts.for_each(|(about, key, value)| self.out.add_fact(about, key, value, source));
+        }
+        if self.is_live() {
+            let in_kernel = |name: &'a str| &name[..name.len().min(KERNEL_NAME_BYTES)];
+            self.world.threads.iter().for_each(|(tid, name)| self.out.add_thread(*tid, in_kernel(name)));
         }
         if ["latency", "probes", "pcap", STANDING].contains(&source)
             || self.is_live()
