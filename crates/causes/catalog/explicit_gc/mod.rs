@@ -9,7 +9,7 @@ use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
 use crate::measure::collections::{collection_of, stops, without_cause};
 use crate::measure::{median, system_gc};
-use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "explicit_gc",
@@ -70,23 +70,39 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let total: f64 = stops.iter().map(|(_, length)| *length as f64).sum();
     let longest = stops.iter().map(|(_, length)| *length).max().unwrap_or(0);
+    let beside = beside_the_application(comparison, total);
     let says = format!(
-        "{} of requested collections, {} in all, the longest {}{}{}{}",
+        "{} of requested collections, {} in all, the longest {}{}{}{}{}",
         format::count(stops.len(), "pause"),
         format::time(total),
         format::time(longest as f64),
+        beside.as_ref().map_or("", |(_, says)| says.as_str()),
         purposes(comparison, &stops),
         by_a_clock(comparison, &stops),
         callers(comparison)
     );
-    Finding::new(Support::Observed, says)
+    let mut finding = Finding::new(Support::Observed, says)
         .with(
             comparison
                 .evidence("pauses of requested collections", (stops.len() as f64, None), "count", "spans")
                 .of(&[span::GC_PAUSE]),
         )
         .with(comparison.evidence("longest of them", (longest as f64, None), "ns", "spans").of(&[span::GC_PAUSE]))
-        .claiming(comparison, is_ours)
+        .claiming(comparison, is_ours);
+    if let Some((cores, _)) = beside {
+        finding = finding.with(cores);
+    }
+    finding
+}
+
+/// The CPUs that the collector took for them while the application ran, where they are more than the pauses: a concurrent
+/// collector hardly stops anybody.
+fn beside_the_application(comparison: &Comparison<'_>, paused_ns: f64) -> Option<(Evidence, String)> {
+    let is_beside = |state| matches!(state, ThreadState::Collector(_)) && is_ours(state);
+    let cores = comparison.state_evidence("cores that the collector used for them", "cores", is_beside);
+    let before = format::baseline(cores.baseline, format::number);
+    let says = format!("; the collector used {} cores for them on average{before}", format::number(cores.value));
+    (cores.value > paused_ns / comparison.excess().slow_ns.max(1.0)).then_some((cores, says))
 }
 
 /// Causes of collections that come before something else, and what that is.
