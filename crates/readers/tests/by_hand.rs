@@ -235,6 +235,18 @@ fn a_file_of_windows_powershell_is_in_utf16() {
 }
 
 #[test]
+fn an_error_file_without_a_time_is_of_when_it_was_written() {
+    let text = String::from_utf8(unpacked(&testdata("hs_err").join("jdk17-native.txt.gz"))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hs_err_pid1.log");
+    fs::write(&path, text.lines().filter(|line| !line.starts_with("Time: ")).collect::<Vec<_>>().join("\n")).unwrap();
+    let recording = reader("hs_err").load(&[path], &LoadOptions::default()).unwrap();
+    assert_eq!(losses(&recording), [loss::CLOCK_ESTIMATED]);
+    let names: Vec<&str> = recording.spans.rows().map(|row| recording.text(row.name)).collect();
+    assert!(names.iter().any(|name| name.starts_with("no native memory left") || name.starts_with("SIG")), "{names:?}");
+}
+
+#[test]
 fn dumps_of_virtual_threads() {
     let names = ["jdk25-virtual-1.json.gz", "jdk25-virtual-2.json.gz", "jdk25-virtual-3.json.gz"];
     let recording = load("thread_dump", &names).unwrap();

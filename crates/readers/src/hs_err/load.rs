@@ -8,8 +8,7 @@ use fathom_evidence::{Frame, Recording, StackId, mask};
 
 use crate::hs_err::parse::Parser;
 use crate::hs_err::report::Report;
-use crate::lines;
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, input, lines};
 
 /// The `source` column of everything that comes from error files.
 pub(super) const SOURCE: &str = "hs_err";
@@ -37,7 +36,7 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
         let mut parser = Parser::default();
         let cut = lines::read(file, &mut |line| parser.line(line))?;
         let report = parser.finish();
-        let placed = place(file, &report, options)?;
+        let placed = place(file, &report, options);
         Loader { recording: &mut recording, report: &report, placed }.load();
         losses(&mut recording, file, &report, cut);
     }
@@ -48,28 +47,40 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
 struct Placed {
     died_at_ns: i64,
     started_at_ns: Option<i64>,
-    /// Whether the zone had to be assumed.
-    is_estimated: bool,
+    /// What had to be assumed.
+    assumed: Option<String>,
 }
 
-fn place(file: &Path, report: &Report, options: &LoadOptions) -> Result<Placed, LoadError> {
+fn place(file: &Path, report: &Report, options: &LoadOptions) -> Placed {
     let fits = |died_at_ns: i64| {
         let off = report.stamp_ns.map(|stamp| stamp.saturating_sub(died_at_ns).saturating_add(STAMP_TOLERANCE_NS));
         off.is_none_or(|off| off.abs() <= ZONE_MAX_NS && off.rem_euclid(ZONE_STEP_NS) <= 2 * STAMP_TOLERANCE_NS)
     };
     let by_start = options.started_at_ns.zip(report.uptime_ns).map(|(start, uptime)| start.saturating_add(uptime));
     if let Some(died_at_ns) = by_start.filter(|died_at_ns| fits(*died_at_ns)) {
-        return Ok(Placed { died_at_ns, started_at_ns: options.started_at_ns, is_estimated: false });
+        return Placed { died_at_ns, started_at_ns: options.started_at_ns, assumed: None };
     }
-    let Some(stamp_ns) = report.stamp_ns else {
-        let says = "an error file of a JVM that ends before the time at which it died: nothing places it";
-        return Err(LoadError::Unusable { path: file.to_owned(), says: says.to_owned() });
-    };
     // In the middle of the second that it names.
-    let died_at_ns = stamp_ns.saturating_add(SECOND_NS / 2);
-    let is_estimated = !report.zone.as_deref().is_some_and(|zone| UTC.contains(&zone));
+    let died_at_ns = report.stamp_ns.map(|stamp_ns| stamp_ns.saturating_add(SECOND_NS / 2));
+    let assumed = match (&report.zone, died_at_ns) {
+        // A JVM may fail to write it.
+        (_, None) => Some(
+            "the error file does not say when the JVM died: the time at which the file was written was taken"
+                .to_owned(),
+        ),
+        (Some(zone), _) if UTC.contains(&zone.as_str()) => None,
+        (zone, _) => Some(local_time(zone.as_deref())),
+    };
+    let died_at_ns = died_at_ns.unwrap_or_else(|| input::written_ns(file));
     let started_at_ns = report.uptime_ns.map(|uptime_ns| died_at_ns.saturating_sub(uptime_ns));
-    Ok(Placed { died_at_ns, started_at_ns, is_estimated })
+    Placed { died_at_ns, started_at_ns, assumed }
+}
+
+fn local_time(zone: Option<&str>) -> String {
+    format!(
+        "the error file has local time of {}, which was taken as UTC; --started-at places it, or a Flight Recorder file of the JVM",
+        zone.unwrap_or("a zone that it does not name")
+    )
 }
 
 fn losses(recording: &mut Recording, file: &Path, report: &Report, cut: Option<String>) {
@@ -101,12 +112,8 @@ impl Loader<'_> {
     }
 
     fn clock(&mut self) {
-        if self.placed.is_estimated {
-            let zone = self.report.zone.as_deref().unwrap_or("a zone that it does not name");
-            let says = format!(
-                "the error file has local time of {zone}, which was taken as UTC; --started-at places it, or a Flight Recorder file of the JVM"
-            );
-            self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, &says);
+        if let Some(says) = &self.placed.assumed {
+            self.recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, says);
         }
     }
 
@@ -157,7 +164,10 @@ impl Loader<'_> {
         add("died_of", Some(report.cause()));
         add("pid", report.pid.map(|pid| pid.to_string()));
         // A start in a zone that was assumed would make another JVM of it.
-        add("started_at_ns", self.placed.started_at_ns.filter(|_| !self.placed.is_estimated).map(|ns| ns.to_string()));
+        add(
+            "started_at_ns",
+            self.placed.started_at_ns.filter(|_| self.placed.assumed.is_none()).map(|ns| ns.to_string()),
+        );
         let vm = report.vm.as_deref().and_then(|vm| vm.split_once(" ("));
         add("name", vm.map(|(name, _)| name.to_owned()));
         add("version", report.vm.clone());

@@ -16,6 +16,9 @@ const TEXT_MAX_BYTES: usize = 4_096;
 const LINES_TO_RECOGNISE: usize = 5;
 
 const FATAL: &str = "A fatal error has been detected by the Java Runtime Environment";
+/// What follows about a signal that came because a file that is mapped could not be read.
+const MAPPED: &str = "Error accessing class data sharing archive";
+
 const MEMORY: &str = "There is insufficient memory for the Java Runtime Environment";
 
 /// Whether a file that begins with `head` is one.
@@ -109,6 +112,8 @@ impl Parser {
         } else if text.is_empty() && self.section.ends_at_a_blank() {
             self.end_of_heap();
             self.section = Section::Other;
+        } else if text.starts_with(MAPPED) {
+            self.report.signal_note = Some(kept(text.trim_end_matches('.')));
         } else if !self.named(text) {
             self.in_section(text);
         }

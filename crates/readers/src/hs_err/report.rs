@@ -87,6 +87,8 @@ pub(super) struct Report {
     /// Name, soft and hard limit.
     pub(super) limits: Vec<(String, String)>,
     pub(super) meminfo: Vec<(String, u64)>,
+    /// What the JVM says of the signal: that a mapped file could not be read, say.
+    pub(super) signal_note: Option<String>,
     /// Lines that are too long to be of any use.
     pub(super) overlong: i64,
     /// Whether the JVM wrote to the end.
@@ -108,11 +110,13 @@ impl Report {
         };
         match (self.sender(), &self.frame) {
             (Some(sender), _) => format!("{signal}, sent by {sender}"),
-            (None, Some(frame)) => {
+            (None, frame) => {
                 let at = self.of_signal("si_addr").map_or(String::new(), |address| format!(" at address {address}"));
-                format!("{signal}{at} in {frame}")
+                let place = frame.as_deref().filter(|frame| !frame.is_empty());
+                let place = place.map_or(String::new(), |frame| format!(" in {frame}"));
+                let note = self.signal_note.as_deref().map_or(String::new(), |note| format!(" ({note})"));
+                format!("{signal}{at}{place}{note}")
             }
-            (None, None) => signal.to_owned(),
         }
     }
 
