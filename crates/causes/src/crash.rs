@@ -14,7 +14,12 @@ pub(crate) fn says(comparison: &Comparison<'_>) -> Option<String> {
     let recording = comparison.recording();
     let row = comparison.sources().spans(span::CRASH).last()?;
     let detail: Crash = from_text(recording.text(row.detail));
-    let after = detail.uptime_ns.map_or(String::new(), |ns| format!(" {} after its start", format::time(ns as f64)));
+    let after = match detail.uptime_ns {
+        None => String::new(),
+        // Some versions write whole seconds.
+        Some(0) => " within its first second".to_owned(),
+        Some(ns) => format!(" {} after its start", format::time(ns as f64)),
+    };
     let thread = detail
         .thread
         .map_or(String::new(), |name| format!(", in thread {}", name.chars().take(NAME_MAX).collect::<String>()));
