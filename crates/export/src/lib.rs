@@ -47,6 +47,11 @@ impl Format {
         ("pprof", Format::Pprof),
         ("speedscope", Format::Speedscope),
     ];
+
+    /// Whether it is about times: sums without any would all be at one instant.
+    pub fn needs_times(self) -> bool {
+        matches!(self, Format::Csv | Format::Firefox | Format::Perfetto)
+    }
 }
 
 /// Writes a selection and marks beside it.

@@ -25,7 +25,7 @@ pub(crate) fn write(recording: &Recording, selected: &Selected, out: &mut dyn Wr
         })
         .collect();
     let file = json!({
-        "$schema": SCHEMA, "exporter": "fathom", "name": selected.event, "activeProfileIndex": 0,
+        "$schema": SCHEMA, "exporter": "fathom", "name": selected.name(), "activeProfileIndex": 0,
         "shared": {"frames": frames.rows}, "profiles": profiles,
     });
     serde_json::to_writer(out, &file).map_err(io::Error::from)

@@ -25,6 +25,10 @@ const FORMATS: &[&str] = &[
     "app_log",
     "jcmd",
     "pcap",
+    "pprof",
+    "collapsed",
+    "firefox",
+    "speedscope",
 ];
 
 fn testdata(format: &str) -> PathBuf {
@@ -35,8 +39,9 @@ fn files(format: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(testdata(format)).unwrap().map(|entry| entry.unwrap().path());
     // Programs that were recorded, and what stands beside a recording.
     let is_beside = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|ending| ["md", "java", "js", "map", "dump", "csv", "py"].iter().any(|other| ending == *other))
+        path.extension().is_some_and(|ending| {
+            ["md", "java", "js", "go", "map", "dump", "csv", "py"].iter().any(|other| ending == *other)
+        })
     };
     let mut files: Vec<PathBuf> = entries.filter(|path| !is_beside(path)).collect();
     files.sort();
@@ -100,6 +105,7 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("perf_data", "own-clock.data.gz", "perf record -k CLOCK_MONOTONIC"),
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
         ("app_log", "time-of-day.txt", "%d{yyyy-MM-dd"),
+        ("firefox", "samply-import.json.gz", "give the perf.data itself"),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 use fathom_causes::explanation::{CauseVerdict, Explanation, SlowInterval};
 use fathom_causes::{ExplainOptions, explain};
@@ -71,10 +71,13 @@ Examples:
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let output = Output::at(&args.output)?;
     args.question.confine(output.folder())?;
-    let service = only_jvm(args.question.services(terminal)?)?;
+    let service = only_jvm(args.question.with_untimed().services(terminal)?)?;
     let progress = Progress::start();
     progress.says("choosing samples");
     let selected = selection(args, &service, terminal)?.choose(&service.recording).map_err(|says| anyhow!(says))?;
+    if selected.is_untimed() && format(args.to).needs_times() {
+        bail!("these samples are sums without times: --to collapsed, pprof or speedscope takes them");
+    }
     let mut marked = markers::of(&service.recording, selected.range_ns);
     if matches!(args.to, To::Firefox | To::Perfetto | To::Csv) {
         progress.says("explaining");
