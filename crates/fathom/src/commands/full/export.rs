@@ -53,6 +53,8 @@ enum To {
     Csv,
     /// Firefox Profiler
     Firefox,
+    /// OpenTelemetry's profiles as protocol buffers
+    Otlp,
     /// Perfetto
     Perfetto,
     /// pprof
@@ -76,7 +78,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     progress.says("choosing samples");
     let selected = selection(args, &service, terminal)?.choose(&service.recording).map_err(|says| anyhow!(says))?;
     if selected.is_untimed() && format(args.to).needs_times() {
-        bail!("these samples are sums without times: --to collapsed, pprof or speedscope takes them");
+        bail!("these samples are sums without times: --to collapsed, otlp, pprof or speedscope takes them");
     }
     let mut marked = markers::of(&service.recording, selected.range_ns);
     if matches!(args.to, To::Firefox | To::Perfetto | To::Csv) {
@@ -94,6 +96,7 @@ fn format(to: To) -> Format {
         To::Collapsed => Format::Collapsed,
         To::Csv => Format::Csv,
         To::Firefox => Format::Firefox,
+        To::Otlp => Format::Otlp,
         To::Perfetto => Format::Perfetto,
         To::Pprof => Format::Pprof,
         To::Speedscope => Format::Speedscope,
