@@ -1,6 +1,7 @@
 //! Columns of JSON: numbers, or nothing, in arrays of bounded length. Knows no format.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -9,20 +10,67 @@ use crate::profiles::SAMPLES_MAX;
 
 /// Numbers of an array; what is none is not a number.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Column(Vec<f64>);
+pub(crate) struct Column {
+    numbers: Vec<f64>,
+    /// Those that there was no room for.
+    pub(crate) left_out: i64,
+}
 
 impl Column {
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.numbers.len()
     }
 
     pub(crate) fn number(&self, row: usize) -> Option<f64> {
-        self.0.get(row).copied().filter(|value| value.is_finite())
+        self.numbers.get(row).copied().filter(|value| value.is_finite())
     }
 
     /// A place in another table.
     pub(crate) fn index(&self, row: usize) -> Option<usize> {
         self.number(row).filter(|value| *value >= 0.0).map(|value| value as usize)
+    }
+}
+
+/// The first entries of an array: those behind `MAX` are counted.
+#[derive(Debug)]
+pub(crate) struct First<T, const MAX: usize> {
+    pub(crate) entries: Vec<T>,
+    pub(crate) left_out: i64,
+}
+
+impl<T, const MAX: usize> Default for First<T, MAX> {
+    fn default() -> Self {
+        First { entries: Vec::new(), left_out: 0 }
+    }
+}
+
+struct FirstVisitor<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for FirstVisitor<T, MAX> {
+    type Value = First<T, MAX>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<First<T, MAX>, A::Error> {
+        let mut first = First::default();
+        while first.entries.len() < MAX {
+            match all.next_element()? {
+                Some(entry) => first.entries.push(entry),
+                None => return Ok(first),
+            }
+        }
+        while all.next_element::<IgnoredAny>()?.is_some() {
+            first.left_out += 1;
+        }
+        Ok(first)
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for First<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(FirstVisitor(PhantomData))
     }
 }
 
@@ -97,13 +145,14 @@ impl<'de> Visitor<'de> for ColumnVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Column, A::Error> {
-        let mut numbers = Vec::new();
+        let mut column = Column::default();
         while let Some(scalar) = all.next_element::<Scalar>()? {
-            if numbers.len() < SAMPLES_MAX {
-                numbers.push(scalar.number.unwrap_or(f64::NAN));
+            match column.numbers.len() < SAMPLES_MAX {
+                true => column.numbers.push(scalar.number.unwrap_or(f64::NAN)),
+                false => column.left_out += 1,
             }
         }
-        Ok(Column(numbers))
+        Ok(column)
     }
 }
 
@@ -118,6 +167,8 @@ impl<'de> Deserialize<'de> for Column {
 pub(crate) struct Lists {
     places: Vec<u32>,
     ends: Vec<usize>,
+    /// Lists that there was no room for.
+    pub(crate) left_out: i64,
 }
 
 impl Lists {
@@ -157,8 +208,9 @@ impl<'de> Visitor<'de> for List<'_> {
                 self.0.places.push(scalar.number.map_or(u32::MAX, |number| number as u32));
             }
         }
-        if is_wanted {
-            self.0.ends.push(self.0.places.len());
+        match is_wanted {
+            true => self.0.ends.push(self.0.places.len()),
+            false => self.0.left_out += 1,
         }
         Ok(())
     }
@@ -201,5 +253,7 @@ mod tests {
         let lists: Lists = serde_json::from_str("[[0, 1], [], [2]]").unwrap();
         assert_eq!((lists.len(), lists.list(0), lists.list(1), lists.list(2)), (3, &[0, 1][..], &[][..], &[2][..]));
         assert!(lists.list(9).is_empty());
+        let first: First<Scalar, 2> = serde_json::from_str("[1, 2, [3], {}]").unwrap();
+        assert_eq!((first.entries.len(), first.left_out), (2, 2));
     }
 }

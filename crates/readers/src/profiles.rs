@@ -82,6 +82,32 @@ pub(crate) fn refusal(path: &Path, of: &str) -> LoadError {
     LoadError::Unusable { path: path.to_owned(), says }
 }
 
+/// What of a file could not be read.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Missing<'a> {
+    /// Why its end is missing.
+    pub(crate) cut: Option<&'a str>,
+    /// Behind this byte nothing makes sense.
+    pub(crate) ends: Option<usize>,
+    /// Names and stacks that there was no room for.
+    pub(crate) too_many: i64,
+}
+
+impl Missing<'_> {
+    pub(crate) fn tell(self, recording: &mut Recording, source: &str, name: &str) {
+        if let Some(says) = self.cut {
+            recording.add_loss(source, loss::TRUNCATED, 0, &format!("{name}: {says}"));
+        } else if let Some(ends) = self.ends {
+            let says = format!("{name}: what follows byte {ends} makes no sense and was not read");
+            recording.add_loss(source, loss::DAMAGED, 0, &says);
+        }
+        if self.too_many > 0 {
+            let says = format!("{name}: {} names and stacks were left out, as there are too many", self.too_many);
+            recording.add_loss(source, loss::LIMIT, self.too_many, &says);
+        }
+    }
+}
+
 /// What a value of a sample is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -144,7 +170,8 @@ pub(crate) struct Untimed {
     counted: Vec<(Sample, u64)>,
     threads: FxHashMap<String, i64>,
     negative: i64,
-    too_many: i64,
+    /// Samples that there was no room for.
+    pub(crate) too_many: i64,
 }
 
 impl Untimed {
@@ -226,12 +253,12 @@ impl Untimed {
 
     /// A row for each time that a stack was counted. Of very many, a row stands for several.
     fn spread(&mut self) {
-        const ROWS_MAX: u64 = 1 << 20;
-        let total = self.counted.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        const ROWS_MAX: u128 = 1 << 20;
+        let total: u128 = self.counted.iter().map(|(_, count)| u128::from(*count)).sum();
         let each = total.div_ceil(ROWS_MAX).max(1);
         let mut carried = 0;
         for (row, count) in std::mem::take(&mut self.counted) {
-            carried += count;
+            carried += u128::from(count);
             (0..carried / each).for_each(|_| self.recording.samples.push(row));
             carried %= each;
         }

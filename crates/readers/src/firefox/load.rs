@@ -48,8 +48,8 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
         unusable(format!("a profile of Firefox Profiler that is cut or damaged ({error}): save it again"))
     })?;
     let start_ns = start_ns(&profile.meta, options.clock_offset_ns(path).is_some()).map_err(unusable)?;
-    let mut loader = Loader { start_ns, ..Loader::default() };
-    for thread in &profile.threads {
+    let mut loader = Loader { start_ns, too_many: profile.threads.left_out, ..Loader::default() };
+    for thread in &profile.threads.entries {
         loader.thread(&profile, thread);
     }
     if loader.timed.is_empty() {
@@ -78,6 +78,7 @@ struct Loader {
     timed: Timed,
     start_ns: i64,
     off_cpu: i64,
+    too_many: i64,
     without_cpu: i64,
     without_time: i64,
     nameless: i64,
@@ -99,6 +100,7 @@ enum Weights {
 impl Loader {
     fn thread(&mut self, profile: &Profile, thread: &Thread) {
         let samples = &thread.samples;
+        self.too_many += samples.stack.left_out;
         let (tables, weights) = (profile.tables(thread), weights(&profile.meta, thread));
         let number = |of: &crate::json_columns::Scalar| {
             let text = of.text.split('.').next().and_then(|text| text.parse().ok());
@@ -167,7 +169,7 @@ impl Loader {
     fn frame(&mut self, meta: &Meta, tables: Tables<'_>, frame: usize) -> (FrameId, bool) {
         let (name, library) = tables.function(frame);
         self.nameless += i64::from(name.starts_with("0x"));
-        let category = tables.frames.category.index(frame).and_then(|place| meta.categories.get(place));
+        let category = tables.frames.category.index(frame).and_then(|place| meta.categories.entries.get(place));
         let of_category = category.and_then(|known| CATEGORIES.iter().find(|(name, _)| *name == known.name));
         let line = tables.frames.line.index(frame).and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
         let id = match (of_category, library) {
@@ -186,6 +188,7 @@ impl Loader {
         let losses = [
             (loss::NAMES_MISSING, self.nameless, "functions have no names: save the profile from the viewer when it shows them"),
             (loss::REFUSED, self.off_cpu, "samples of threads that used no CPU were left out"),
+            (loss::LIMIT, self.too_many, "threads and samples were left out, as there are too many"),
             (loss::NOT_UNDERSTOOD, self.without_time, "samples have no time"),
             (loss::UNIT_ASSUMED, self.without_cpu, "samples do not say whether the thread ran: no cause uses them"),
         ];

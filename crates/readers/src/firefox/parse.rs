@@ -2,7 +2,13 @@
 
 use serde::Deserialize;
 
-use crate::json_columns::{Column, Scalar};
+use crate::json_columns::{Column, First, Scalar};
+use crate::profiles::ENTRIES_MAX;
+
+/// Threads that are read: an empty one takes two bytes of a file and a thousand of memory.
+const THREADS_MAX: usize = 1 << 16;
+
+const CATEGORIES_MAX: usize = 1 << 12;
 
 /// Whether a file that begins with `head` is a processed profile.
 pub(super) fn is_profile(head: &[u8]) -> bool {
@@ -14,7 +20,7 @@ pub(super) fn is_profile(head: &[u8]) -> bool {
 #[serde(default)]
 pub(super) struct Profile {
     pub(super) meta: Meta,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: First<Thread, THREADS_MAX>,
     pub(super) shared: Thread,
 }
 
@@ -26,7 +32,7 @@ pub(super) struct Meta {
     /// In ms.
     pub(super) interval: Scalar,
     pub(super) product: Scalar,
-    pub(super) categories: Vec<Category>,
+    pub(super) categories: First<Category, CATEGORIES_MAX>,
     pub(super) sample_units: Units,
 }
 
@@ -52,7 +58,7 @@ pub(super) struct Thread {
     pub(super) pid: Scalar,
     pub(super) samples: Samples,
     #[serde(alias = "stringTable")]
-    pub(super) string_array: Vec<String>,
+    pub(super) string_array: First<String, ENTRIES_MAX>,
     pub(super) frame_table: FrameTable,
     pub(super) func_table: FuncTable,
     pub(super) stack_table: StackTable,
@@ -121,7 +127,7 @@ impl Profile {
     pub(super) fn tables<'p>(&'p self, thread: &'p Thread) -> Tables<'p> {
         let own = |has: bool| if has { thread } else { &self.shared };
         Tables {
-            strings: &own(!thread.string_array.is_empty()).string_array,
+            strings: &own(!thread.string_array.entries.is_empty()).string_array.entries,
             frames: &own(thread.frame_table.func.len() > 0).frame_table,
             functions: &own(thread.func_table.name.len() > 0).func_table,
             stacks: &own(thread.stack_table.frame.len() > 0).stack_table,

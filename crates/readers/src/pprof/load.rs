@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::input::{Input, written_ns};
 use crate::pprof::parse::{self, Sample, Tables, Thread};
-use crate::profiles::{self, FRAMES_MAX, Unit, Untimed};
+use crate::profiles::{self, FRAMES_MAX, Missing, Unit, Untimed};
 use crate::{LoadError, LoadOptions};
 
 /// The `source` column of everything that comes from pprof.
@@ -45,21 +45,9 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
         let says = format!("{name}: does not say when it was taken: placed at the time at which the file was written");
         recording.add_loss(SOURCE, loss::CLOCK_ESTIMATED, 0, &says);
     }
-    tell_damage(&mut recording, &name, &tables, is_damaged.then_some(read), input.cut());
+    let missing = Missing { cut: input.cut(), ends: is_damaged.then_some(read), too_many: tables.too_many };
+    missing.tell(&mut recording, SOURCE, &name);
     Ok(recording)
-}
-
-fn tell_damage(recording: &mut Recording, name: &str, tables: &Tables<'_>, ends: Option<usize>, cut: Option<&str>) {
-    if let Some(says) = cut {
-        recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{name}: {says}"));
-    } else if let Some(read) = ends {
-        let says = format!("{name}: what follows byte {read} makes no sense and was not read");
-        recording.add_loss(SOURCE, loss::DAMAGED, 0, &says);
-    }
-    if tables.too_many > 0 {
-        let says = format!("{name}: {} names and locations were left out, as there are too many", tables.too_many);
-        recording.add_loss(SOURCE, loss::LIMIT, tables.too_many, &says);
-    }
 }
 
 /// The event and unit of each value; none of those that count what another one measures.
@@ -99,7 +87,7 @@ fn add(
 
 /// The frames of a location, callers first.
 fn frames_of(recording: &mut Recording, tables: &Tables<'_>, id: u64) -> Vec<FrameId> {
-    let Some(location) = tables.locations.get(&id) else { return Vec::new() };
+    let Some(location) = tables.location(id) else { return Vec::new() };
     let mapping = tables.mapping(location.mapping);
     if location.lines.is_empty() {
         let name = format!("{:#x}", location.address);

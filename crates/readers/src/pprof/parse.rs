@@ -78,7 +78,7 @@ pub(super) struct Tables<'a> {
     /// Kind and unit of each value of a sample.
     pub(super) types: Vec<(usize, usize)>,
     strings: Vec<&'a [u8]>,
-    pub(super) locations: FxHashMap<u64, Location>,
+    locations: FxHashMap<u64, Value<'a>>,
     /// Name and file.
     functions: FxHashMap<u64, (usize, usize)>,
     /// File.
@@ -105,7 +105,8 @@ impl<'a> Tables<'a> {
             field::SAMPLE_TYPE | field::MAPPING | field::LOCATION | field::FUNCTION | field::STRING_TABLE => {}
             _ => return,
         }
-        if self.strings.len() + self.locations.len() + self.functions.len() + self.types.len() >= ENTRIES_MAX {
+        let entries = [self.strings.len(), self.locations.len(), self.functions.len(), self.mappings.len(), self.types.len()];
+        if entries.iter().sum::<usize>() >= ENTRIES_MAX {
             self.too_many += 1;
             return;
         }
@@ -113,7 +114,7 @@ impl<'a> Tables<'a> {
             field::SAMPLE_TYPE => self.types.push((of(value, 1).index(), of(value, 2).index())),
             field::STRING_TABLE => self.strings.push(value.bytes()),
             field::LOCATION => {
-                self.locations.insert(of(value, 1).int().cast_unsigned(), location(value));
+                self.locations.insert(of(value, 1).int().cast_unsigned(), value);
             }
             field::FUNCTION => {
                 let file = (of(value, 2).index(), of(value, 4).index());
@@ -133,6 +134,10 @@ impl<'a> Tables<'a> {
     pub(super) fn function(&self, id: u64) -> (Cow<'a, str>, Cow<'a, str>) {
         let (name, file) = self.functions.get(&id).copied().unwrap_or((usize::MAX, usize::MAX));
         (self.text(name), self.text(file))
+    }
+
+    pub(super) fn location(&self, id: u64) -> Option<Location> {
+        self.locations.get(&id).map(|location| self::location(*location))
     }
 
     pub(super) fn mapping(&self, id: u64) -> Cow<'a, str> {

@@ -7,7 +7,7 @@ use fathom_evidence::kinds::{UNTIMED, event, loss};
 use fathom_evidence::{FrameId, Recording};
 
 use crate::input::{Input, written_ns};
-use crate::profiles::{self, ENTRIES_MAX, FRAMES_MAX, Unit, Untimed};
+use crate::profiles::{self, FRAMES_MAX, Unit, Untimed};
 use crate::speedscope::parse::{self, File, Profile};
 use crate::{LoadError, LoadOptions};
 
@@ -33,7 +33,8 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     })?;
     let mut untimed = Untimed::new(SOURCE, written_ns(path));
     let frames = frames(&mut untimed.recording, &file);
-    for profile in &file.profiles {
+    untimed.too_many = file.profiles.left_out;
+    for profile in &file.profiles.entries {
         add(&mut untimed, &file, &frames, profile);
     }
     if untimed.is_empty() {
@@ -54,32 +55,54 @@ fn frames(recording: &mut Recording, file: &File) -> Vec<FrameId> {
     let of = |frame: &parse::Frame| {
         profiles::intern_frame(recording, &frame.name, &frame.file.text, line(frame.line.number))
     };
-    file.shared.frames.iter().take(ENTRIES_MAX).map(of).collect()
+    file.shared.frames.entries.iter().map(of).collect()
 }
 
 fn add(untimed: &mut Untimed, file: &File, frames: &[FrameId], profile: &Profile) {
     let unit = Unit::of(&profile.unit.text);
-    let (event, tid) = (event(&file.name.text, unit), untimed.thread(&profile.name.text));
-    let frame = |place: u32| frames.get(place as usize).copied();
+    let of = Of { frames, event: &event(&file.name.text, unit), tid: untimed.thread(&profile.name.text), unit };
+    untimed.too_many += profile.samples.left_out + profile.events.left_out;
     for row in 0..profile.samples.len() {
-        let stack = profile.samples.list(row).iter().filter_map(|place| frame(*place)).take(FRAMES_MAX);
-        let stack = untimed.recording.stacks.intern_from_root(stack);
-        untimed.add(&event, tid, stack, profile.weights.number(row).unwrap_or(1.0), unit);
+        let stack = profile.samples.list(row).iter().filter_map(|place| of.frame(f64::from(*place)));
+        of.add(untimed, stack, profile.weights.number(row).unwrap_or(1.0));
     }
-    let mut open: Vec<FrameId> = Vec::new();
-    let mut before = None;
-    for one in &profile.events {
-        let (Some(at), Some(place)) = (one.at.number, one.frame.number) else { continue };
-        if let Some(before) = before.filter(|_| !open.is_empty()) {
-            let stack = untimed.recording.stacks.intern_from_root(open.iter().copied().take(FRAMES_MAX));
-            untimed.add(&event, tid, stack, at - before, unit);
+    of.between(untimed, profile);
+}
+
+/// What the samples of a profile have in common.
+struct Of<'f> {
+    frames: &'f [FrameId],
+    event: &'f str,
+    tid: i64,
+    unit: Unit,
+}
+
+impl Of<'_> {
+    fn frame(&self, place: f64) -> Option<FrameId> {
+        self.frames.get(place as usize).copied()
+    }
+
+    fn add(&self, untimed: &mut Untimed, stack: impl Iterator<Item = FrameId>, value: f64) {
+        let stack = untimed.recording.stacks.intern_from_root(stack.take(FRAMES_MAX));
+        untimed.add(self.event, self.tid, stack, value, self.unit);
+    }
+
+    /// What lies between two ends or beginnings of functions is of those that are open.
+    fn between(&self, untimed: &mut Untimed, profile: &Profile) {
+        let mut open: Vec<FrameId> = Vec::new();
+        let mut before = None;
+        for one in &profile.events.entries {
+            let (Some(at), Some(place)) = (one.at.number, one.frame.number) else { continue };
+            if let Some(before) = before.filter(|_| !open.is_empty()) {
+                self.add(untimed, open.iter().copied(), at - before);
+            }
+            match (one.kind.text.as_str(), self.frame(place)) {
+                ("O", Some(id)) => open.push(id),
+                ("C", _) => drop(open.pop()),
+                _ => {}
+            }
+            before = Some(at);
         }
-        match (one.kind.text.as_str(), frame(place as u32)) {
-            ("O", Some(id)) => open.push(id),
-            ("C", _) => drop(open.pop()),
-            _ => {}
-        }
-        before = Some(at);
     }
 }
 

@@ -2,7 +2,11 @@
 
 use serde::Deserialize;
 
-use crate::json_columns::{Column, Lists, Scalar};
+use crate::json_columns::{Column, First, Lists, Scalar};
+use crate::profiles::ENTRIES_MAX;
+
+/// Threads that are read: an empty one takes two bytes of a file.
+const PROFILES_MAX: usize = 1 << 16;
 
 /// Whether a file that begins with `head` is a profile of speedscope.
 pub(super) fn is_profile(head: &[u8]) -> bool {
@@ -15,13 +19,13 @@ pub(super) fn is_profile(head: &[u8]) -> bool {
 pub(super) struct File {
     pub(super) name: Scalar,
     pub(super) shared: Shared,
-    pub(super) profiles: Vec<Profile>,
+    pub(super) profiles: First<Profile, PROFILES_MAX>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Shared {
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: First<Frame, ENTRIES_MAX>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -40,7 +44,7 @@ pub(super) struct Profile {
     pub(super) unit: Scalar,
     pub(super) samples: Lists,
     pub(super) weights: Column,
-    pub(super) events: Vec<Event>,
+    pub(super) events: First<Event, ENTRIES_MAX>,
 }
 
 #[derive(Debug, Default, Deserialize)]
