@@ -29,6 +29,8 @@ const FORMATS: &[&str] = &[
     "collapsed",
     "firefox",
     "speedscope",
+    "otlp",
+    "perfetto",
 ];
 
 fn testdata(format: &str) -> PathBuf {

@@ -95,6 +95,48 @@ fn profiles_of_firefox() {
 }
 
 #[test]
+fn profiles_of_opentelemetry() {
+    let recording = load("otlp", "python.pb.gz").unwrap();
+    assert_eq!(sums(&recording), (134 * 20_000_000, 0, 134, vec!["cpu"]));
+    let names: Vec<&str> = recording.threads.iter().map(|(_, thread)| recording.text(thread.name)).collect();
+    assert_eq!(names, ["sort", "join"]);
+    assert_eq!(losses(&recording), [] as [&str; 0]);
+    let (exported, recorded) =
+        (load("otlp", "fathom-export.pb.gz").unwrap(), load("perf_script", "jdk17.txt").unwrap());
+    assert_eq!(sums(&exported), sums(&recorded));
+    assert_eq!(stacks(&exported), stacks(&recorded));
+}
+
+/// Each sample with its time, thread and frames, as text: numbers of threads and names are different in each recording.
+fn stacks(recording: &Recording) -> Vec<String> {
+    let of = |stack| {
+        let frames = recording.stacks.leaf_to_root(stack);
+        let frame = |frame: fathom_evidence::Frame| {
+            [frame.symbol, frame.kind].map(|id| recording.text(id).to_owned()).join("/")
+        };
+        frames.map(frame).collect::<Vec<_>>().join("<")
+    };
+    let rows = recording.samples.rows();
+    let mut found: Vec<String> = rows.map(|row| format!("{} {} {}", row.time_ns, row.tid, of(row.stack_id))).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn samples_of_perfetto() {
+    let recording = load("perfetto", "linux-perf.pftrace.gz").unwrap();
+    assert_eq!(sums(&recording), (125 * 20_408_163, 0, 125, vec!["cpu"]));
+    assert_eq!(losses(&recording), [] as [&str; 0]);
+    let (from_ns, to_ns) = recording.time_range_ns().unwrap();
+    // perf record was called in second 1795945169.
+    assert_eq!((from_ns / 1_000_000_000, to_ns - from_ns), (1_795_945_169, 3_936_413_000));
+    let (exported, recorded) =
+        (load("perfetto", "fathom-export.pftrace.gz").unwrap(), load("perf_script", "jdk17.txt").unwrap());
+    assert_eq!((sums(&exported).2, sums(&exported).3), (recorded.samples.len(), vec!["sampled"]));
+    assert_eq!(exported.samples.time_ns, recorded.samples.time_ns);
+}
+
+#[test]
 fn profiles_without_times_explain_nothing() {
     for (format, name) in [("pprof", "cpu.pb.gz"), ("collapsed", "cpu-plain.txt"), ("speedscope", "py-spy.json.gz")] {
         let error = load(format, name).unwrap_err().to_string();
