@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use fathom_causes::explanation::{CauseVerdict, Explanation, SlowInterval};
 use fathom_causes::{ExplainOptions, explain};
 use fathom_export::{Format, Marker, Selection, markers};
 
@@ -119,22 +118,5 @@ fn reasons(args: &Args, service: &Service, terminal: &Terminal) -> Result<Vec<Ma
     let slow = args.question.slow_ns(service, terminal)?;
     let baseline = args.question.baseline(terminal)?.map(|(_, recording)| recording);
     let explanation = explain(&service.recording, &ExplainOptions { slow, baseline: baseline.as_ref() });
-    Ok(explanation.slow.iter().flat_map(|interval| of_interval(&explanation, interval)).collect())
-}
-
-fn of_interval(explanation: &Explanation, interval: &SlowInterval) -> Vec<Marker> {
-    let mark = |track, name: String, says: &str| Marker {
-        from_ns: interval.from_ns,
-        to_ns: interval.to_ns,
-        tid: 0,
-        track,
-        name,
-        says: says.to_owned(),
-    };
-    let verdict = |id: &str| explanation.causes.iter().find(|cause| cause.id == id);
-    let causes = interval.causes.iter().map(|cause| {
-        let says = verdict(&cause.id).map_or("", |verdict: &CauseVerdict| verdict.says.as_str());
-        mark("causes", format!("{:.0} % {}", 100.0 * cause.share, cause.id), says)
-    });
-    std::iter::once(mark("slow", "slow".to_owned(), &interval.says)).chain(causes).collect()
+    Ok(fathom_page::marks(&explanation))
 }
