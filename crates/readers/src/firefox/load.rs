@@ -54,7 +54,10 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     }
     if loader.timed.is_empty() {
         let says = if loader.off_cpu > 0 { "no thread in it used a CPU" } else { "no samples in it" };
-        return Err(LoadError::Unusable { path: path.to_owned(), says: format!("a profile of Firefox Profiler: {says}") });
+        return Err(LoadError::Unusable {
+            path: path.to_owned(),
+            says: format!("a profile of Firefox Profiler: {says}"),
+        });
     }
     Ok(loader.finish(&path.display().to_string(), input.cut()))
 }
@@ -113,9 +116,8 @@ impl Loader {
         for (row, at_ms) in samples.times_ms().into_iter().enumerate() {
             let Some(stack) = samples.stack.index(row) else { continue };
             let Some(sample) = self.sample(thread, row, at_ms, weights) else { continue };
-            let (stack_id, is_of_jvm) = *known
-                .entry(stack)
-                .or_insert_with(|| self.stack(&profile.meta, tables, stack, &mut frames));
+            let (stack_id, is_of_jvm) =
+                *known.entry(stack).or_insert_with(|| self.stack(&profile.meta, tables, stack, &mut frames));
             self.timed.push(pid, Sample { tid, stack_id, ..sample }, is_of_jvm);
         }
         if !known.is_empty() {
@@ -186,7 +188,11 @@ impl Loader {
     fn finish(self, name: &str, cut: Option<&str>) -> Recording {
         let mut recording = self.timed.finish(SOURCE, name);
         let losses = [
-            (loss::NAMES_MISSING, self.nameless, "functions have no names: save the profile from the viewer when it shows them"),
+            (
+                loss::NAMES_MISSING,
+                self.nameless,
+                "functions have no names: save the profile from the viewer when it shows them",
+            ),
             (loss::REFUSED, self.off_cpu, "samples of threads that used no CPU were left out"),
             (loss::LIMIT, self.too_many, "threads and samples were left out, as there are too many"),
             (loss::NOT_UNDERSTOOD, self.without_time, "samples have no time"),

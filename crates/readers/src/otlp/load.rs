@@ -33,11 +33,8 @@ fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError>
     let input = Input::open(path)?;
     let file = File::read(&input);
     let mut recording = samples(&file, path, options)?;
-    let missing = Missing {
-        cut: input.cut(),
-        ends: file.is_damaged.then_some(file.read),
-        too_many: file.dictionary.too_many,
-    };
+    let missing =
+        Missing { cut: input.cut(), ends: file.is_damaged.then_some(file.read), too_many: file.dictionary.too_many };
     missing.tell(&mut recording, SOURCE, &path.display().to_string());
     Ok(recording)
 }

@@ -105,7 +105,8 @@ impl<'a> Tables<'a> {
             field::SAMPLE_TYPE | field::MAPPING | field::LOCATION | field::FUNCTION | field::STRING_TABLE => {}
             _ => return,
         }
-        let entries = [self.strings.len(), self.locations.len(), self.functions.len(), self.mappings.len(), self.types.len()];
+        let entries =
+            [self.strings.len(), self.locations.len(), self.functions.len(), self.mappings.len(), self.types.len()];
         if entries.iter().sum::<usize>() >= ENTRIES_MAX {
             self.too_many += 1;
             return;
