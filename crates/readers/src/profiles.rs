@@ -146,6 +146,8 @@ pub(crate) fn event_of(name: &str, unit: Unit, has_times: bool) -> Cow<'static, 
         ("alloc_space" | "alloc_in_new_tlab_bytes" | "alloc" | "allocation", Unit::Size { .. }) => event::ALLOCATION,
         ("wall", _) => event::WALL,
         ("" | "samples" | "sample" | "count" | "events", _) => event::SAMPLED,
+        // A word of evidence says more than a profile of another tool means by it.
+        (other, _) if has_times && event::ALL.iter().any(|known| known.word == other) => event::SAMPLED,
         (other, _) if has_times => return other.to_owned().into(),
         (other, _) => return format!("{other}{UNTIMED}").into(),
     };
@@ -308,6 +310,7 @@ mod tests {
             ("alloc_space", Unit::of("bytes"), "allocation_untimed", "allocation"),
             ("samples", Unit::Count, "sampled_untimed", "sampled"),
             ("delay", Unit::of("nanoseconds"), "delay_untimed", "delay"),
+            ("execution", Unit::Count, "execution_untimed", "sampled"),
         ] {
             assert_eq!((event_of(name, unit, false), event_of(name, unit, true)), (untimed.into(), timed.into()));
         }

@@ -427,7 +427,7 @@ fn check(format: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
     let reader = reader(format);
     reader.sniff(&bytes[..bytes.len().min(65_536)], file.path());
     let clock_offsets = vec![(file.path().to_owned(), 1)];
-    let options = LoadOptions { started_at_ns: Some(1), clock_offsets, ..LoadOptions::default() };
+    let options = LoadOptions { started_at_ns: Some(1), clock_offsets, takes_untimed: true, ..LoadOptions::default() };
     match reader.load(&[file.path().to_owned()], &options) {
         Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),
         Ok(recording) => prop_assert!(recording.counters.rows().all(|row| row.value.is_finite())),
