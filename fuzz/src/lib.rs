@@ -30,7 +30,7 @@ pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
         // Times that nothing else places.
         let clock_offsets = vec![(file.path().to_owned(), 1)];
         let latency_pattern = pattern.map(str::to_owned);
-        let options = LoadOptions { latency_pattern, clock_offsets, ..LoadOptions::default() };
+        let options = LoadOptions { latency_pattern, clock_offsets, takes_untimed: true, ..LoadOptions::default() };
         file.as_file().set_len(0).expect("the file can be cut");
         file.rewind().expect("the file can be rewound");
         file.write_all(bytes).expect("the file can be written");

@@ -48,6 +48,45 @@ describe.runIf(isPossible)("a folder of recordings", () => {
     await shown.page.waitForSelector(".headline h1");
   }
 
+  test("what is picked is saved in the format of another tool", async () => {
+    const { page, complaints } = shown;
+    await open(SICK);
+    await page.waitForSelector('.flame-view[aria-busy="false"] .export');
+    await page.click(".export summary");
+    const addresses = await page
+      .locator(".export a")
+      .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
+    const sizes = await page.evaluate(
+      (all) =>
+        Promise.all(
+          all.map(async (address) => {
+            const answer = await fetch(address);
+            return answer.ok ? (await answer.arrayBuffer()).byteLength : answer.status;
+          }),
+        ),
+      addresses,
+    );
+    expect(sizes.map((size) => size > 1_000)).toEqual(Array(7).fill(true));
+    // Half of the time has fewer samples than all of it.
+    const stacks = async (address: string) => await page.evaluate((of) => fetch(of).then((a) => a.text()), address);
+    const sum = (text: string) =>
+      text
+        .trim()
+        .split("\n")
+        .reduce((all, line) => all + Number(line.split(" ").at(-1)), 0);
+    const collapsed = new URL(addresses.find((address) => address.includes("format=collapsed")) ?? "");
+    const whole = sum(await stacks(collapsed.href));
+    const [from, to] = ["from", "to"].map((name) => Number(collapsed.searchParams.get(name))) as [number, number];
+    collapsed.searchParams.set("to", String(Math.floor((from + to) / 2)));
+    const half = sum(await stacks(collapsed.href));
+    expect(half).toBeGreaterThan(0);
+    expect(half).toBeLessThan(whole);
+    // The link is a download.
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click('[data-format="otlp"]')]);
+    expect(download.suggestedFilename()).toMatch(/\.otlp$/);
+    expect(complaints).toEqual([]);
+  });
+
   test("a list, and one of them opened", async () => {
     const { page, complaints } = shown;
     const row = (recording: string) => page.locator("tbody tr", { hasText: recording }).textContent();

@@ -26,6 +26,9 @@ macro_rules! words {
     };
 }
 
+/// How events of samples end that have no time: those of a profile which has only sums.
+pub const UNTIMED: &str = "_untimed";
+
 mod frames;
 mod losses;
 mod roles;
@@ -65,6 +68,14 @@ words! {
         UNINTERRUPTIBLE = "uninterruptible";
         /// Seen in a thread dump, running or not; `weight_ns` is the time that the dump stands for.
         DUMP = "dump";
+        /// Sampled, and the profile does not say whether the thread ran (Firefox Profiler without CPU times, Perfetto, OpenTelemetry).
+        SAMPLED = "sampled";
+        /// On CPU, in a profile that has no time of each sample (pprof, collapsed stacks, speedscope): all samples are at its beginning. No cause uses such samples. Other events of such profiles also end with `_untimed`.
+        CPU_UNTIMED = "cpu_untimed";
+        /// Allocated, in a profile that has no time of each sample.
+        ALLOCATION_UNTIMED = "allocation_untimed";
+        /// Sampled, in a profile that has no time of each sample and does not say why.
+        SAMPLED_UNTIMED = "sampled_untimed";
     }
 }
 
@@ -115,6 +126,8 @@ words! {
         NATIVE_LOCK = "native_lock";
         /// A call of a method that the recorder was told to trace (JFR `jdk.MethodTrace`, async-profiler `trace`). Name: the method.
         METHOD_TRACE = "method_trace";
+        /// Time that a profile covers which has no time of each sample (pprof).
+        PROFILE = "profile";
         /// Time between two functions that async-profiler was told to profile between (`begin`, `end`, `ttsp`).
         WINDOW = "window";
         /// Something that the application marked by async-profiler's API. Name: its tag.

@@ -7,6 +7,7 @@ mod collapsed;
 mod csv;
 mod firefox;
 pub mod markers;
+mod otlp;
 mod perfetto;
 mod pprof;
 mod protobuf;
@@ -29,6 +30,8 @@ pub enum Format {
     Csv,
     /// Firefox Profiler.
     Firefox,
+    /// OpenTelemetry.
+    Otlp,
     /// Perfetto.
     Perfetto,
     /// pprof.
@@ -43,10 +46,16 @@ impl Format {
         ("collapsed", Format::Collapsed),
         ("csv", Format::Csv),
         ("firefox", Format::Firefox),
+        ("otlp", Format::Otlp),
         ("perfetto", Format::Perfetto),
         ("pprof", Format::Pprof),
         ("speedscope", Format::Speedscope),
     ];
+
+    /// Whether it is about times: sums without any would all be at one instant.
+    pub fn needs_times(self) -> bool {
+        matches!(self, Format::Csv | Format::Firefox | Format::Perfetto)
+    }
 }
 
 /// Writes a selection and marks beside it.
@@ -61,6 +70,7 @@ pub fn write(
         Format::Collapsed => collapsed::write(recording, selected, out),
         Format::Csv => csv::write(recording, selected, markers, out),
         Format::Firefox => firefox::write(recording, selected, markers, out),
+        Format::Otlp => otlp::write(recording, selected, out),
         Format::Perfetto => perfetto::write(recording, selected, markers, out),
         Format::Pprof => pprof::write(recording, selected, out),
         Format::Speedscope => speedscope::write(recording, selected, out),

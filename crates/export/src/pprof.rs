@@ -62,9 +62,9 @@ fn encoded(recording: &Recording, selected: &Selected) -> Vec<u8> {
 
 fn of_samples(selected: &Selected) -> (&str, &'static str) {
     match selected.unit() {
-        Unit::Nanoseconds => (&selected.event, "nanoseconds"),
-        Unit::Bytes => (&selected.event, "bytes"),
-        Unit::Count => (&selected.event, "count"),
+        Unit::Nanoseconds => (selected.name(), "nanoseconds"),
+        Unit::Bytes => (selected.name(), "bytes"),
+        Unit::Count => (selected.name(), "count"),
     }
 }
 

@@ -5,6 +5,7 @@
 pub(crate) struct Message(Vec<u8>);
 
 const VARINT: u64 = 0;
+const FIXED_64: u64 = 1;
 const BYTES: u64 = 2;
 
 impl Message {
@@ -42,6 +43,19 @@ impl Message {
         self.bytes(field, &inner.0)
     }
 
+    /// A number of eight bytes.
+    pub(crate) fn fixed(&mut self, field: u64, value: i64) -> &mut Message {
+        self.varint(field << 3 | FIXED_64);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    /// Several such numbers in one field.
+    pub(crate) fn packed_fixed(&mut self, field: u64, values: impl IntoIterator<Item = i64>) -> &mut Message {
+        let bytes: Vec<u8> = values.into_iter().flat_map(i64::to_le_bytes).collect();
+        self.bytes(field, &bytes)
+    }
+
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
@@ -70,5 +84,8 @@ mod tests {
         let mut packed = Message::default();
         packed.packed(4, [3, 270]);
         assert_eq!(packed.into_bytes(), [0x22, 3, 3, 0x8e, 0x02]);
+        let mut fixed = Message::default();
+        fixed.fixed(1, 1).packed_fixed(2, [2]);
+        assert_eq!(fixed.into_bytes(), [9, 1, 0, 0, 0, 0, 0, 0, 0, 0x12, 8, 2, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

@@ -1,11 +1,22 @@
 //! Which samples are written.
 
-use fathom_evidence::kinds::{event, frame};
+use fathom_evidence::kinds::{UNTIMED, event, frame};
 use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame, Recording, StackId};
 
 /// Which event is taken when none is named: the first of these that there is. Samples of the CPU say most.
-const ORDER: &[&str] = &[event::CPU, event::EXECUTION, event::WALL, event::DUMP, event::NATIVE, event::ALLOCATION];
+const ORDER: &[&str] = &[
+    event::CPU,
+    event::EXECUTION,
+    event::WALL,
+    event::DUMP,
+    event::NATIVE,
+    event::ALLOCATION,
+    event::SAMPLED,
+    event::CPU_UNTIMED,
+    event::SAMPLED_UNTIMED,
+    event::ALLOCATION_UNTIMED,
+];
 
 /// Events whose samples stand for bytes.
 const OF_BYTES: &[&str] = &[event::ALLOCATION, event::ALLOCATION_SAMPLED, event::LIVE_OBJECT, event::MALLOC];
@@ -32,6 +43,7 @@ pub struct Selected {
     pub samples: Vec<Sample>,
     /// First and last instant of what was asked for.
     pub range_ns: (i64, i64),
+    unit: Unit,
 }
 
 /// What weights are.
@@ -56,7 +68,8 @@ impl Selection {
             .filter(|row| Some(row.event) == wanted && is_in(row) && self.is_of_thread(recording, row.tid))
             .collect();
         samples.sort_by_key(|row| (row.time_ns, row.tid));
-        Ok(Selected { event, samples, range_ns })
+        let unit = unit(&event, &samples);
+        Ok(Selected { event, samples, range_ns, unit })
     }
 
     fn event_of(&self, recording: &Recording) -> Result<String, String> {
@@ -79,22 +92,39 @@ impl Selection {
     }
 }
 
+/// What the weights of samples of an event are.
+fn unit(event: &str, samples: &[Sample]) -> Unit {
+    let has = |value: fn(&Sample) -> i64| samples.iter().any(|sample| value(sample) > 0);
+    match OF_BYTES.contains(&event) {
+        true => Unit::Bytes,
+        false if has(|sample| sample.weight_ns) => Unit::Nanoseconds,
+        false if has(|sample| sample.size_bytes) => Unit::Bytes,
+        false => Unit::Count,
+    }
+}
+
 fn listed(words: &[&str]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
 impl Selected {
+    /// Whether the samples are sums of a profile that has no time of each.
+    pub fn is_untimed(&self) -> bool {
+        self.event.ends_with(UNTIMED)
+    }
+
+    /// What was counted.
+    pub(crate) fn name(&self) -> &str {
+        self.event.strip_suffix(UNTIMED).unwrap_or(&self.event)
+    }
+
     pub(crate) fn unit(&self) -> Unit {
-        match OF_BYTES.contains(&self.event.as_str()) {
-            true => Unit::Bytes,
-            false if self.samples.iter().any(|sample| sample.weight_ns > 0) => Unit::Nanoseconds,
-            false => Unit::Count,
-        }
+        self.unit
     }
 
     /// What a sample stands for, in the unit of all.
     pub(crate) fn weight(&self, sample: &Sample) -> i64 {
-        match self.unit() {
+        match self.unit {
             Unit::Nanoseconds => sample.weight_ns,
             Unit::Bytes => sample.size_bytes,
             Unit::Count => 1,

@@ -20,12 +20,12 @@ pub(crate) fn write(recording: &Recording, selected: &Selected, out: &mut dyn Wr
             let weights: Vec<i64> = samples.iter().map(|sample| selected.weight(sample)).collect();
             json!({
                 "type": "sampled", "name": thread_name(recording, tid), "unit": unit(selected.unit()), "startValue": 0,
-                "endValue": weights.iter().sum::<i64>(), "samples": stacks, "weights": weights,
+                "endValue": weights.iter().fold(0_i64, |sum, weight| sum.saturating_add(*weight)), "samples": stacks, "weights": weights,
             })
         })
         .collect();
     let file = json!({
-        "$schema": SCHEMA, "exporter": "fathom", "name": selected.event, "activeProfileIndex": 0,
+        "$schema": SCHEMA, "exporter": "fathom", "name": selected.name(), "activeProfileIndex": 0,
         "shared": {"frames": frames.rows}, "profiles": profiles,
     });
     serde_json::to_writer(out, &file).map_err(io::Error::from)

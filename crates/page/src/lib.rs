@@ -6,7 +6,7 @@
 //! * [`mcp`] gives them to assistants.
 //! * [`single_file`] writes the page with its answers into one file that needs no server.
 //!
-//! The page itself is built from `ui/` and embedded by the build script. It knows no cause and no format; names from
+//! The page itself is built from `ui/` and embedded by the build script. It knows no cause and no format of files that are read; names from
 //! recordings go out as data, never as markup.
 
 mod axis;
@@ -21,5 +21,6 @@ pub mod serve;
 pub mod single_file;
 
 pub use loaded::{About, Baseline, Loaded};
+pub use model::export::marks;
 pub use query::Query;
 pub use refused::Refused;

@@ -13,13 +13,17 @@ mod cursor;
 mod cycles;
 mod error;
 mod input;
+mod json_columns;
 mod lines;
 #[cfg_attr(not(unix), path = "not_mapped.rs")]
 mod mapped;
+mod profiles;
 mod rates;
 mod time;
+mod timed;
 mod unread;
 mod utf16;
+mod wire;
 
 pub use error::LoadError;
 pub use input::Input;
@@ -48,6 +52,9 @@ pub struct LoadOptions {
     /// Whether verdicts are all that is wanted. They ask how many bytes there were, and not where: samples of bytes may then
     /// come without stacks, those of a thread and [a short time](fathom_evidence::tables::BYTES_TOGETHER_NS) as one row.
     pub for_verdicts: bool,
+    /// Whether profiles are wanted that have no time of each sample. They show where time went; when it was slow, and why then,
+    /// they cannot tell, and are refused with that.
+    pub takes_untimed: bool,
 }
 
 impl LoadOptions {

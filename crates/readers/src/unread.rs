@@ -58,10 +58,8 @@ const KNOWN: &[Known] = &[
     at_start(b"\x28\xb5\x2f\xfd", "a file compressed by zstd", "unpack it: zstd -d FILE"),
     at_start(b"\xfd7zXZ\x00", "a file compressed by xz", "unpack it: xz -d FILE"),
     at_start(b"BZh", "a file compressed by bzip2", "unpack it: bzip2 -d FILE"),
-    in_json(b"preprocessedProfileVersion", "a profile of Firefox Profiler", "give the file that it was made from"),
-    in_json(b"speedscope.app/file-format-schema", "a profile of speedscope", "give the file that it was made from"),
     in_json(b"\"traceEvents\"", "a trace of Chrome or Perfetto as JSON", "give the file that it was made from"),
-    in_json(b"\"resourceProfiles\"", "profiles of OpenTelemetry", "give the JFR file of the same time"),
+    in_json(b"\"resourceProfiles\"", "profiles of OpenTelemetry as JSON", "write them as protocol buffers"),
     in_json(
         b"\"resourceSpans\"",
         "traces of OpenTelemetry",
@@ -81,12 +79,8 @@ pub(crate) fn says(head: &[u8]) -> Option<String> {
         memchr::memmem::find(within, known.mark).is_some()
     };
     let known = KNOWN.iter().find(begins).map(|known| format!("{} is not read; {}", known.is, known.instead));
-    known
-        .or_else(|| are_collapsed(head).then(|| COLLAPSED_SAYS.to_owned()))
-        .or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
+    known.or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
 }
-
-const COLLAPSED_SAYS: &str = "collapsed stacks have no times, so that nothing tells slow time from quiet time; give the file that they were made from";
 
 const PERF_MAP_SAYS: &str = "names of compiled code (perf map): they are read with a perf.data beside them";
 
@@ -106,21 +100,6 @@ fn is_perf_map(head: &[u8]) -> bool {
     lines.len() == LINES && lines.iter().all(|line| is_code(line))
 }
 
-/// Whether lines are frames with semicolons between them and a number of samples at the end.
-fn are_collapsed(head: &[u8]) -> bool {
-    const LINES: usize = 20;
-    // The last line may be cut.
-    let mut lines: Vec<&[u8]> = lines::of_head(head).filter(|line| !line.is_empty()).take(LINES + 1).collect();
-    if lines.len() > 1 {
-        lines.pop();
-    }
-    let is_stack = |line: &&[u8]| {
-        let end = memchr::memrchr(b' ', line).map_or(&b""[..], |at| &line[at + 1..]);
-        !end.is_empty() && end.iter().all(u8::is_ascii_digit) && line.contains(&b';')
-    };
-    !lines.is_empty() && lines.iter().all(is_stack)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,11 +108,6 @@ mod tests {
     fn known_formats_are_named() {
         for (head, expected) in [
             (&b"\x07tae\0\0"[..], Some("blktrace, version 7 is not read")),
-            (
-                b"{\n  \"$schema\": \"https://www.speedscope.app/file-format-schema.json\"",
-                Some("a profile of speedscope"),
-            ),
-            (b"main;a.B.c;d 12\nmain;a.B.e 3\nmain;a", Some("collapsed stacks")),
             (b"a;b\n1;2\n", None),
             (
                 b"0x00007f0000 0x20 a b\n00007f0020 20 c\n00007f0040 2 c\n00007f0042 20 d\n00007f0062 20 e\n",

@@ -25,6 +25,12 @@ const FORMATS: &[&str] = &[
     "app_log",
     "jcmd",
     "pcap",
+    "pprof",
+    "collapsed",
+    "firefox",
+    "speedscope",
+    "otlp",
+    "perfetto",
 ];
 
 fn testdata(format: &str) -> PathBuf {
@@ -35,8 +41,9 @@ fn files(format: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(testdata(format)).unwrap().map(|entry| entry.unwrap().path());
     // Programs that were recorded, and what stands beside a recording.
     let is_beside = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|ending| ["md", "java", "js", "map", "dump", "csv", "py"].iter().any(|other| ending == *other))
+        path.extension().is_some_and(|ending| {
+            ["md", "java", "js", "go", "map", "dump", "csv", "py"].iter().any(|other| ending == *other)
+        })
     };
     let mut files: Vec<PathBuf> = entries.filter(|path| !is_beside(path)).collect();
     files.sort();
@@ -100,6 +107,7 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("perf_data", "own-clock.data.gz", "perf record -k CLOCK_MONOTONIC"),
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
         ("app_log", "time-of-day.txt", "%d{yyyy-MM-dd"),
+        ("firefox", "samply-import.json.gz", "give the perf.data itself"),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");
@@ -444,7 +452,7 @@ fn check(format: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
     let reader = reader(format);
     reader.sniff(&bytes[..bytes.len().min(65_536)], file.path());
     let clock_offsets = vec![(file.path().to_owned(), 1)];
-    let options = LoadOptions { started_at_ns: Some(1), clock_offsets, ..LoadOptions::default() };
+    let options = LoadOptions { started_at_ns: Some(1), clock_offsets, takes_untimed: true, ..LoadOptions::default() };
     match reader.load(&[file.path().to_owned()], &options) {
         Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),
         Ok(recording) => prop_assert!(recording.counters.rows().all(|row| row.value.is_finite())),

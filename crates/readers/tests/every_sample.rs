@@ -76,7 +76,10 @@ impl Sample {
 fn load(reader: &dyn Reader, file: &Path) -> Result<Recording, LoadError> {
     // Times that nothing else places.
     let clock_offsets = vec![(file.to_owned(), 1)];
-    reader.load(&[file.to_owned()], &LoadOptions { started_at_ns: Some(1), clock_offsets, ..LoadOptions::default() })
+    reader.load(
+        &[file.to_owned()],
+        &LoadOptions { started_at_ns: Some(1), clock_offsets, takes_untimed: true, ..LoadOptions::default() },
+    )
 }
 
 fn testdata(path: &str) -> PathBuf {

@@ -10,6 +10,7 @@ import {
   type Comparison,
   type CounterQuery,
   type CounterSeries,
+  type ExportFormat,
   type FlameQuery,
   type FlameRows,
   type Frame,
@@ -169,6 +170,10 @@ class ServedSource implements Source {
     return (await get(`${this.#base}/markdown`, {})).text();
   }
 
+  exported(query: Selection, format: ExportFormat): string {
+    return addressOf(`${this.#base}/export`, { ...selected(query), format });
+  }
+
   async #table(name: string, parameters: Parameters, signal?: AbortSignal): Promise<Columns> {
     const answer = await get(`${this.#base}/${name}`, parameters, signal);
     return Columns.read(await answer.arrayBuffer());
@@ -180,12 +185,14 @@ async function json<T>(path: string, parameters: Parameters, signal?: AbortSigna
 }
 
 async function get(path: string, parameters: Parameters, signal?: AbortSignal): Promise<Response> {
-  const asked = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
-  const answer = await fetch(asked.size > 0 ? `${path}?${asked}` : path, signal ? { signal } : {}).catch(
-    goneUnless(signal),
-  );
+  const answer = await fetch(addressOf(path, parameters), signal ? { signal } : {}).catch(goneUnless(signal));
   if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answered ${answer.status}`);
   return answer;
+}
+
+function addressOf(path: string, parameters: Parameters): string {
+  const asked = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+  return asked.size > 0 ? `${path}?${asked}` : path;
 }
 
 /** A request that no answer came to was aborted by the page, or there is nobody. */

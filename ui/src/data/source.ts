@@ -18,6 +18,9 @@ export interface Selection extends Interval {
   event: string;
 }
 
+/** Formats of other tools, as `fathom export --to` names them. */
+export type ExportFormat = "collapsed" | "csv" | "firefox" | "otlp" | "perfetto" | "pprof" | "speedscope";
+
 /** What a selection is compared with. */
 export type Baseline =
   | { kind: "none" }
@@ -298,6 +301,8 @@ export interface Source {
   sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows>;
   log(query: LogQuery, signal?: AbortSignal): Promise<LogLine[]>;
   markdown(): Promise<string>;
+  /** The address of a selection in the format of another tool; `null` where no program answers. */
+  exported(query: Selection, format: ExportFormat): string | null;
 }
 
 /** Where recordings come from: a server's folder, or the one that is in the file. */

@@ -62,6 +62,10 @@ pub(crate) struct Hints {
     /// Whether verdicts are all that is wanted.
     #[arg(skip)]
     for_verdicts: bool,
+
+    /// Whether profiles without a time of each sample are wanted.
+    #[arg(skip)]
+    takes_untimed: bool,
 }
 
 impl Hints {
@@ -82,6 +86,7 @@ impl Hints {
             latency_pattern: self.latency_pattern.as_ref().map(|pattern| pattern.as_str().to_owned()),
             clock_offsets: self.clock_offset.clone(),
             for_verdicts: self.for_verdicts,
+            takes_untimed: self.takes_untimed,
         })
     }
 }

@@ -62,6 +62,13 @@ impl Question {
         question
     }
 
+    /// The same of somebody who looks at samples, whether or not each has a time.
+    pub(crate) fn with_untimed(&self) -> Question {
+        let mut question = self.clone();
+        question.hints.takes_untimed = true;
+        question
+    }
+
     /// The files that were named, or the newest recording in this folder.
     pub(crate) fn paths(&self) -> Result<Vec<PathBuf>> {
         if self.paths.is_empty() { Ok(vec![newest_recording()?]) } else { Ok(self.paths.clone()) }

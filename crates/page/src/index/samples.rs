@@ -13,7 +13,17 @@ use super::threads::{ThreadSet, Threads};
 use crate::axis::Axis;
 
 /// Events in the order in which they are offered; the first one that a recording has is the default.
-const ORDER: &[&str] = &[event::CPU, event::EXECUTION, event::WALL, event::NATIVE, event::ALLOCATION];
+const ORDER: &[&str] = &[
+    event::CPU,
+    event::EXECUTION,
+    event::WALL,
+    event::NATIVE,
+    event::ALLOCATION,
+    event::SAMPLED,
+    event::CPU_UNTIMED,
+    event::SAMPLED_UNTIMED,
+    event::ALLOCATION_UNTIMED,
+];
 
 /// Fewer samples than this are added up by one thread.
 const ALONE: usize = 1 << 17;

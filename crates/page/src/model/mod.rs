@@ -4,6 +4,7 @@
 //! it would do to a page is for the page to prevent, which sets text and never markup.
 
 pub(crate) mod counter;
+pub(crate) mod export;
 mod filled;
 mod flame;
 mod frames;
@@ -89,6 +90,7 @@ pub fn answer(page: &Loaded, name: &str, query: &Query, others: &dyn Others) -> 
         "flame" => flame::answer(page, query, others),
         "frames" => frames::answer(page, query, others),
         "sandwich" => sandwich::answer(page, query, others),
+        "export" => export::answer(page, query),
         "log" => log::answer(page, query),
         "markdown" => Ok(markdown::answer(page)),
         _ => Err(Refused::not_there("question", name)),

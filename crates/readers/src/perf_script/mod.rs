@@ -5,7 +5,7 @@
 
 mod load;
 mod parse;
-mod symbols;
+pub(crate) mod symbols;
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::frame;
 
 /// The layer and the name of a frame.
-pub(super) fn layer_and_name<'a>(symbol: &'a str, file: &str) -> (&'static str, std::borrow::Cow<'a, str>) {
+pub(crate) fn layer_and_name<'a>(symbol: &'a str, file: &str) -> (&'static str, std::borrow::Cow<'a, str>) {
     let name = file.rsplit('/').next().unwrap_or(file);
     if file.starts_with('[') && file != "[vdso]" && !file.starts_with("[unknown") {
         return (frame::KERNEL, symbol.into());
@@ -18,7 +18,7 @@ pub(super) fn layer_and_name<'a>(symbol: &'a str, file: &str) -> (&'static str, 
 }
 
 /// Whether a file is one that only processes with a JVM have.
-pub(super) fn is_of_a_jvm(file: &str) -> bool {
+pub(crate) fn is_of_a_jvm(file: &str) -> bool {
     file.rsplit('/').next().is_some_and(|name| name.starts_with("libjvm.so"))
 }
 

@@ -185,6 +185,10 @@ export class FileSource implements Source {
     return this.#pack.markdown;
   }
 
+  exported(): null {
+    return null;
+  }
+
   /** Weights of the selection, and of what it is compared with for the same length of time, if there is such a time. */
   #weigh(selection: Selection, baseline: Baseline): { tree: Weighed; samples: number; compared: boolean } {
     const own = this.#sum(selection, [selection]);

@@ -12,6 +12,7 @@ import { Note, Search, Segmented } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
 import { causeTitle } from "../verdicts/words.ts";
 import type { View } from "../view.ts";
+import { Export } from "./export.tsx";
 import { Graph, type GraphProperties, matchesOf } from "./graph.tsx";
 import { Pair } from "./pair.tsx";
 import { useFlame } from "./use_flame.ts";
@@ -98,6 +99,7 @@ function Toolbar({ rows, matches }: { rows: FlameRows | null; matches: Matches |
       )}
       <Search label="Find frames (/regex/)" value={typed} note={note} onInput={(text) => update({ search: text })} />
       <span class="spacer" />
+      <Export />
       <span class="muted">
         {rows && !isPair.value && `${eventAmount(rows.total[0] ?? 0, rows.unit)}, ${counted(rows.samples, "sample")}`}
       </span>

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use fathom_causes::explanation::{CauseVerdict, Explanation, SlowInterval};
 use fathom_causes::{ExplainOptions, explain};
 use fathom_export::{Format, Marker, Selection, markers};
 
@@ -53,6 +52,8 @@ enum To {
     Csv,
     /// Firefox Profiler
     Firefox,
+    /// OpenTelemetry's profiles as protocol buffers
+    Otlp,
     /// Perfetto
     Perfetto,
     /// pprof
@@ -71,10 +72,13 @@ Examples:
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let output = Output::at(&args.output)?;
     args.question.confine(output.folder())?;
-    let service = only_jvm(args.question.services(terminal)?)?;
+    let service = only_jvm(args.question.with_untimed().services(terminal)?)?;
     let progress = Progress::start();
     progress.says("choosing samples");
     let selected = selection(args, &service, terminal)?.choose(&service.recording).map_err(|says| anyhow!(says))?;
+    if selected.is_untimed() && format(args.to).needs_times() {
+        bail!("these samples are sums without times: --to collapsed, otlp, pprof or speedscope takes them");
+    }
     let mut marked = markers::of(&service.recording, selected.range_ns);
     if matches!(args.to, To::Firefox | To::Perfetto | To::Csv) {
         progress.says("explaining");
@@ -91,6 +95,7 @@ fn format(to: To) -> Format {
         To::Collapsed => Format::Collapsed,
         To::Csv => Format::Csv,
         To::Firefox => Format::Firefox,
+        To::Otlp => Format::Otlp,
         To::Perfetto => Format::Perfetto,
         To::Pprof => Format::Pprof,
         To::Speedscope => Format::Speedscope,
@@ -113,22 +118,5 @@ fn reasons(args: &Args, service: &Service, terminal: &Terminal) -> Result<Vec<Ma
     let slow = args.question.slow_ns(service, terminal)?;
     let baseline = args.question.baseline(terminal)?.map(|(_, recording)| recording);
     let explanation = explain(&service.recording, &ExplainOptions { slow, baseline: baseline.as_ref() });
-    Ok(explanation.slow.iter().flat_map(|interval| of_interval(&explanation, interval)).collect())
-}
-
-fn of_interval(explanation: &Explanation, interval: &SlowInterval) -> Vec<Marker> {
-    let mark = |track, name: String, says: &str| Marker {
-        from_ns: interval.from_ns,
-        to_ns: interval.to_ns,
-        tid: 0,
-        track,
-        name,
-        says: says.to_owned(),
-    };
-    let verdict = |id: &str| explanation.causes.iter().find(|cause| cause.id == id);
-    let causes = interval.causes.iter().map(|cause| {
-        let says = verdict(&cause.id).map_or("", |verdict: &CauseVerdict| verdict.says.as_str());
-        mark("causes", format!("{:.0} % {}", 100.0 * cause.share, cause.id), says)
-    });
-    std::iter::once(mark("slow", "slow".to_owned(), &interval.says)).chain(causes).collect()
+    Ok(fathom_page::marks(&explanation))
 }

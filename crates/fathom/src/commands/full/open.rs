@@ -92,7 +92,7 @@ fn bind(address: SocketAddr) -> Result<Server> {
 }
 
 fn shelf(question: &Question, terminal: &Terminal) -> Result<Arc<Shelf>> {
-    let shelf = Arc::new(Shelf::new(Box::new(Services::find(question, terminal)?), KEPT_MAX));
+    let shelf = Arc::new(Shelf::new(Box::new(Services::find(&question.with_untimed(), terminal)?), KEPT_MAX));
     if shelf.len() == 1 {
         load(&shelf)?;
     }

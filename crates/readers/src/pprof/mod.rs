@@ -1,0 +1,33 @@
+//! pprof's `profile.proto`: sums of samples by stack, of Go's own profiler, async-profiler's converter and many others.
+//!
+//! Time: it knows when it began and how long it took, and of no sample when that was. So it shows where time went and cannot tell when
+//! it was slow: what explains refuses it.
+
+mod load;
+mod parse;
+
+use std::path::{Path, PathBuf};
+
+use fathom_evidence::Recording;
+
+use crate::{LoadError, LoadOptions, Reader};
+
+/// The format.
+pub(crate) static READER: Pprof = Pprof;
+
+/// Profiles of pprof.
+pub(crate) struct Pprof;
+
+impl Reader for Pprof {
+    fn name(&self) -> &'static str {
+        load::SOURCE
+    }
+
+    fn sniff(&self, head: &[u8], _: &Path) -> bool {
+        parse::is_profile(head)
+    }
+
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+        load::load(files, options)
+    }
+}
