@@ -40,7 +40,7 @@ macro_rules! targets {
 // Each is a file in `targets`; .ci/checks/fuzz runs those that it finds there.
 targets! {
     app_log archive attach blktrace gc_log hotspot hs_err hsperfdata jcmd jfr jstat latency mask mcp minutes page pcap perf_data
-    perf_map perf_script perf_trace recording rings strace symbols sysstat thread_dump usdt vmstat watch_config
+    perf_map perf_script perf_trace prometheus recording rings strace symbols sysstat thread_dump usdt vmstat watch_config
 }
 
 static CHOSEN: LazyLock<Target> = LazyLock::new(|| {

@@ -16,6 +16,7 @@ mod input;
 mod lines;
 #[cfg_attr(not(unix), path = "not_mapped.rs")]
 mod mapped;
+mod pauses;
 mod rates;
 mod time;
 mod unread;

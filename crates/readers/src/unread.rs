@@ -67,11 +67,6 @@ const KNOWN: &[Known] = &[
         "traces of OpenTelemetry",
         "export the spans as CSV with the columns time and latency_ms",
     ),
-    in_json(
-        b"\"resultType\":\"matrix\"",
-        "an answer of Prometheus",
-        "export the request durations as CSV with the columns time and latency_ms",
-    ),
 ];
 
 /// What to say of a file that no reader reads and that begins with `head`, if it is of a known format.

@@ -25,6 +25,7 @@ const FORMATS: &[&str] = &[
     "app_log",
     "jcmd",
     "pcap",
+    "prometheus",
 ];
 
 fn testdata(format: &str) -> PathBuf {
@@ -100,6 +101,8 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("perf_data", "own-clock.data.gz", "perf record -k CLOCK_MONOTONIC"),
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
         ("app_log", "time-of-day.txt", "%d{yyyy-MM-dd"),
+        ("prometheus", "rate.json.gz", "ask for the metric itself"),
+        ("prometheus", "several.json", "ask for one: {job="),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");
@@ -309,6 +312,40 @@ fn tables_of_the_machine() {
             assert!(rows > 0, "{name}: no {name_of}");
         }
     }
+}
+
+/// Counters rose by what their last values are more than their first.
+#[test]
+fn series_of_prometheus() {
+    let jvm = load("prometheus", &["jvm.json.gz"]).unwrap();
+    assert_eq!(losses(&jvm), [loss::NOT_UNDERSTOOD]);
+    let pauses: Vec<i64> = jvm.spans.rows().map(|row| row.duration_ns).collect();
+    // The time of pauses is in ms, so that it stands still where they are short.
+    assert!((300..=319).contains(&pauses.len()), "{}", pauses.len());
+    assert!((pauses.iter().sum::<i64>() - 552_000_000).abs() < 1_000);
+    for (name, expected) in [
+        (counter::GC_RUNS_COUNT, 319.0),
+        (counter::REQUESTS_COUNT, 1_120.0 - 37.0),
+        (counter::PROCESS_CPU_NS, 8_930e6 - 1_300e6),
+        (counter::GC_TIME_NS, 552e6),
+    ] {
+        let is = comes_to(&jvm, name);
+        assert!((is - expected).abs() < 1e3, "{name}: {is} and not {expected}");
+    }
+    // Asked for each second and scraped each two.
+    let times: std::collections::BTreeSet<i64> =
+        jvm.counters.rows().filter(|row| row.value > 0.0).map(|row| row.time_ns / 1_000_000_000).collect();
+    let steps: Vec<i64> = times.iter().zip(times.iter().skip(1)).map(|(from, to)| to - from).collect();
+    assert!(steps.iter().filter(|step| **step == 2).count() >= 28, "{steps:?}");
+    let client = load("prometheus", &["client.json.gz"]).unwrap();
+    assert_eq!(losses(&client), [loss::NOT_UNDERSTOOD]);
+    assert_eq!(comes_to(&client, counter::GC_RUNS_COUNT) as i64, 324);
+    let node = load("prometheus", &["node.json.gz"]).unwrap();
+    assert_eq!(losses(&node), [loss::NOT_UNDERSTOOD]);
+    let rows = || node.counters.rows().filter(|row| node.text(row.name) == counter::MACHINE_CPU_NS);
+    let (from, to) = (rows().map(|row| row.time_ns).min().unwrap(), rows().map(|row| row.time_ns).max().unwrap());
+    let all = comes_to(&node, counter::MACHINE_CPU_NS) / (to - from) as f64;
+    assert!((1.9..2.1).contains(&all), "{all} CPUs");
 }
 
 #[test]

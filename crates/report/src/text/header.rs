@@ -41,6 +41,7 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "strace",
         "vmstat",
         "sysstat",
+        "prometheus",
         "jstat",
         "perf_script",
         "perf_trace",
