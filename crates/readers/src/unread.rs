@@ -35,8 +35,6 @@ const KNOWN: &[Known] = &[
         "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
     ),
     at_start(b"DTiJ", "names of compiled code (jitdump)", "give the perf.data beside it that it is of"),
-    at_start(b"\x96\xd5", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
-    at_start(b"\xd5\x96", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(
         b"LPKSHHRH",
         "a journal of systemd",

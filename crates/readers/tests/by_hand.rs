@@ -300,6 +300,18 @@ fn tables_of_the_machine() {
         ),
         ("sysstat", "sar-other-date.txt", &[counter::MACHINE_CPU_NS], &[loss::CLOCK_ESTIMATED]),
         ("sysstat", "sadf.json.gz", &[counter::MACHINE_CPU_NS, counter::TASKS_COUNT, counter::DISK_BYTES], &[]),
+        (
+            "sysstat",
+            "sa29.gz",
+            &[
+                counter::MACHINE_CPU_NS,
+                counter::ONE_CPU_NS,
+                counter::PRESSURE_NS,
+                counter::DISK_BYTES,
+                counter::LOAD_COUNT,
+            ],
+            &[],
+        ),
         ("jstat", "gcutil.txt", &[counter::GC_RUNS_COUNT, counter::GC_TIME_NS], &[loss::CLOCK_ESTIMATED]),
         ("jstat", "gc.txt", &[counter::HEAP_SPACE_CAPACITY_BYTES], &[loss::CLOCK_ESTIMATED]),
         ("jstat", "class.txt", &[counter::CLASSES_LOADED_COUNT], &[loss::CLOCK_ESTIMATED]),
@@ -437,6 +449,37 @@ fn a_crash_is_placed_by_the_start_of_the_jvm() {
     let hour_ns = 3_600_000_000_000;
     assert_eq!(died_ns(Some(as_utc_ns - hour_ns - 4_000_000_000)), (as_utc_ns - hour_ns - 769_000, 0));
     assert_eq!(died_ns(Some(as_utc_ns - hour_ns / 3)), (as_utc_ns, 1));
+}
+
+/// sar's own file, as it is and as sadf prints it: to the hundredths that sadf rounds to, and for whole seconds as it has them.
+#[test]
+fn sars_own_file_is_what_sadf_tells() {
+    let (own, told) = (load("sysstat", &["sa29.gz"]).unwrap(), load("sysstat", &["sa29.json.gz"]).unwrap());
+    for name in [counter::MACHINE_CPU_NS, counter::ONE_CPU_NS, counter::VMSTAT_COUNT, counter::CONTEXT_SWITCHES_COUNT] {
+        let (own, told) = (comes_to(&own, name), comes_to(&told, name));
+        assert!(own > 0.0 && (own - told).abs() < 0.02 * told, "{name}: {own} and {told}");
+    }
+    for (name, instance) in [
+        (counter::MEMINFO_BYTES, "MemFree"),
+        (counter::MEMINFO_BYTES, "Cached"),
+        (counter::MEMINFO_BYTES, "MemAvailable"),
+        (counter::MEMINFO_BYTES, "Dirty"),
+        (counter::TASKS_COUNT, "runnable"),
+        (counter::LOAD_COUNT, "5 min"),
+    ] {
+        let last = |recording: &Recording| {
+            let rows = recording.counters.rows();
+            let is = |row: &fathom_evidence::tables::Counter| {
+                recording.text(row.name) == name && recording.text(row.instance) == instance
+            };
+            rows.filter(is).map(|row| (row.time_ns, (row.value * 100.0).round())).last()
+        };
+        assert!(
+            last(&own).is_some() && last(&own) == last(&told),
+            "{name} {instance}: {:?}",
+            (last(&own), last(&told))
+        );
+    }
 }
 
 /// CPUs are used and idle for as long as there is time.
