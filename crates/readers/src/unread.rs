@@ -24,16 +24,6 @@ const fn in_json(mark: &'static [u8], is: &'static str, instead: &'static str) -
 }
 
 const KNOWN: &[Known] = &[
-    at_start(
-        b"\x07tae",
-        "blktrace, version 7",
-        "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
-    ),
-    at_start(
-        b"\x08tae",
-        "blktrace, version 8",
-        "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
-    ),
     at_start(b"DTiJ", "names of compiled code (jitdump)", "give the perf.data beside it that it is of"),
     at_start(
         b"LPKSHHRH",
@@ -121,7 +111,7 @@ mod tests {
     #[test]
     fn known_formats_are_named() {
         for (head, expected) in [
-            (&b"\x07tae\0\0"[..], Some("blktrace, version 7 is not read")),
+            (&b"DTiJ\0\0"[..], Some("names of compiled code (jitdump) is not read")),
             (
                 b"{\n  \"$schema\": \"https://www.speedscope.app/file-format-schema.json\"",
                 Some("a profile of speedscope"),
@@ -132,8 +122,8 @@ mod tests {
                 b"0x00007f0000 0x20 a b\n00007f0020 20 c\n00007f0040 2 c\n00007f0042 20 d\n00007f0062 20 e\n",
                 Some("names of compiled code"),
             ),
-            (b" \x07tae", None),
-            (b"\x07ta", None),
+            (b" DTiJ", None),
+            (b"DTi", None),
             (b"", None),
         ] {
             let says = says(head);

@@ -42,6 +42,7 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "vmstat",
         "sysstat",
         "prometheus",
+        "blktrace",
         "jstat",
         "perf_script",
         "perf_trace",
