@@ -24,6 +24,11 @@ pub(crate) fn is_trace(head: &[u8]) -> bool {
     parse::is_binary(head) || parse_text::is_text(head)
 }
 
+/// Whether a file is read line by line. Numbers of a trace have zeros; where its first event is damaged it is one all the same.
+fn is_of_lines(head: &[u8]) -> bool {
+    !parse::is_binary(head) && !head.contains(&0) && !head.is_empty()
+}
+
 /// The files of a trace: those of all CPUs, or its text.
 pub(crate) struct Trace {
     files: Vec<(PathBuf, Input)>,
@@ -33,7 +38,7 @@ pub(crate) struct Trace {
 impl Trace {
     pub(crate) fn open(files: &[PathBuf]) -> Result<Trace, LoadError> {
         if let [text] = files
-            && parse_text::is_text(&input::head(text, crate::SNIFF_BYTES)?)
+            && is_of_lines(&input::head(text, crate::SNIFF_BYTES)?)
         {
             return Ok(Trace { files: Vec::new(), text: Some(text.clone()) });
         }

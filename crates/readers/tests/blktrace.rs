@@ -187,6 +187,13 @@ fn versions_and_byte_orders_give_the_same() {
     }
 }
 
+/// Reads the same trace as evidence.
+fn beside_a_jvm(file: &Path) {
+    let clock_offsets = vec![(file.to_owned(), 1)];
+    let options = LoadOptions { clock_offsets, ..LoadOptions::default() };
+    let _ = fathom_readers::reader("blktrace").unwrap().load(&[file.to_owned()], &options);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -198,8 +205,10 @@ proptest! {
         let at = at.index(bytes.len());
         fs::write(&file, &bytes[..at]).unwrap();
         let _ = table(&file);
+        beside_a_jvm(&file);
         bytes[at] = byte;
         fs::write(&file, &bytes).unwrap();
         prop_assert!(table(&file).is_ok());
+        beside_a_jvm(&file);
     }
 }

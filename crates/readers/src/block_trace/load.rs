@@ -29,27 +29,43 @@ const NOT_PLACED: &str = "a trace of disks that does not say when it was made; g
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
     let trace = Trace::open(files)?;
-    let path = || files.first().cloned().unwrap_or_default();
-    let (mut start_ns, mut completed) = (None, 0);
-    let read = trace.each(&mut |event| {
-        start_ns = start_ns.or(event.wall_ns.map(|wall_ns| wall_ns.saturating_sub_unsigned(event.time_ns)));
-        completed += u64::from(event.is_completion());
-    });
-    if read.events == 0 {
-        return Err(LoadError::Unusable { path: path(), says: "a trace of disks without a whole event".to_owned() });
+    let first = First::of(&trace);
+    let unusable = |says: &str| {
+        let path = files.first().cloned().unwrap_or_default();
+        LoadError::Unusable { path, says: says.to_owned() }
+    };
+    if first.read.events == 0 {
+        return Err(unusable("a trace of disks without a whole event"));
     }
     // The caller adds what it knows.
     let is_given = files.iter().any(|file| options.clock_offset_ns(file).is_some());
-    let Some(start_ns) = start_ns.or(is_given.then_some(0)) else {
-        return Err(LoadError::Unusable { path: path(), says: NOT_PLACED.to_owned() });
-    };
-    let longest_ns = if completed > SPANS_MAX { LONG_NS } else { 0 };
-    let mut requests = Requests { start_ns, at_least_ns: longest_ns, ..Requests::default() };
+    let start_ns = first.start_ns.or(is_given.then_some(0)).ok_or_else(|| unusable(NOT_PLACED))?;
+    let at_least_ns = if first.completed > SPANS_MAX { LONG_NS } else { 0 };
+    let mut requests = Requests { start_ns, at_least_ns, ..Requests::default() };
     let mut bios = Bios::default();
     trace.each(&mut |event: Event<'_>| bios.see(&event, &mut requests));
     let mut recording = requests.finish();
-    tell(&mut recording, &trace, &read, &bios);
+    tell(&mut recording, &trace, &first.read, &bios);
     Ok(recording)
+}
+
+/// What a first look at a trace finds.
+struct First {
+    read: Read,
+    completed: u64,
+    /// What has to be added to its times, if it says so.
+    start_ns: Option<i64>,
+}
+
+impl First {
+    fn of(trace: &Trace) -> First {
+        let (mut start_ns, mut completed) = (None, 0);
+        let read = trace.each(&mut |event| {
+            start_ns = start_ns.or(event.wall_ns.map(|wall_ns| wall_ns.saturating_sub_unsigned(event.time_ns)));
+            completed += u64::from(event.is_completion());
+        });
+        First { read, completed, start_ns }
+    }
 }
 
 /// What requests of a device and operation came to in a second.
@@ -132,7 +148,8 @@ impl Requests {
         self.flush();
         self.rates.finish(&mut self.recording, SOURCE);
         if self.left_out > 0 {
-            let says = format!("{} requests shorter than 1 ms of a long trace are counted but are no spans", self.left_out);
+            let says =
+                format!("{} requests shorter than 1 ms of a long trace are counted but are no spans", self.left_out);
             self.recording.add_loss(SOURCE, loss::LIMIT, self.left_out, &says);
         }
         self.recording
@@ -182,8 +199,16 @@ fn tell(recording: &mut Recording, trace: &Trace, read: &Read, bios: &Bios) {
     for (kind, count, says) in [
         (loss::EVENTS_LOST, read.lost, "events of disks are missing: the buffers of blktrace were too small (-b, -n)"),
         (loss::DAMAGED, read.damaged_bytes, parse_text::DAMAGED),
-        (loss::EVENTS_LOST, bios.not_issued, "requests to disks completed that were never issued: they began before the trace"),
-        (loss::EVENTS_LOST, bios.overlapping, "requests to disks began at the sector of one that was under way: which is which the trace does not tell"),
+        (
+            loss::EVENTS_LOST,
+            bios.not_issued,
+            "requests to disks completed that were never issued: they began before the trace",
+        ),
+        (
+            loss::EVENTS_LOST,
+            bios.overlapping,
+            "requests to disks began at the sector of one that was under way: which is which the trace does not tell",
+        ),
     ] {
         if count > 0 {
             recording.add_loss(SOURCE, kind, i64::try_from(count).unwrap_or(i64::MAX), &format!("{count} {says}"));
