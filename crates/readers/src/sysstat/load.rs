@@ -339,7 +339,7 @@ impl Loader {
     fn binary(&mut self, file: &Path) -> Result<Option<String>, LoadError> {
         let input = Input::open(file)?;
         let mut numbers = Numbers::default();
-        let mut to = To { recording: &mut self.recording, rates: &mut self.rates };
+        let mut to = To { recording: &mut self.recording, rates: &mut self.rates, source: SOURCE };
         let read = parse_binary::each(&input, &mut |ticks, entry| numbers.see(ticks, &entry, &mut to));
         let unusable = |why: String| LoadError::Unusable { path: file.to_owned(), says: format!("{why}; {EXPORT}") };
         let read = read.map_err(unusable)?;

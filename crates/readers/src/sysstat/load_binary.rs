@@ -3,7 +3,6 @@
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;
 
-use super::load::SOURCE;
 use super::parse_binary::{Activity, Entry, Item};
 use crate::rates::{Id, Rates, Which};
 
@@ -34,6 +33,7 @@ pub(super) struct Numbers {
 pub(super) struct To<'a> {
     pub(super) recording: &'a mut Recording,
     pub(super) rates: &'a mut Rates,
+    pub(super) source: &'static str,
 }
 
 impl Numbers {
@@ -109,9 +109,11 @@ impl At<'_, '_> {
     fn disk(&mut self, item: &Item<'_>) {
         let Some((major, minor)) = item.int(4).zip(item.int(5)) else { return };
         let device = format!("dev{major}-{minor}");
-        for (operation, sectors, ms) in
-            [("read", item.long(0), item.int(0)), ("write", item.long(1), item.int(1)), ("discard", item.long(2), item.int(6))]
-        {
+        for (operation, sectors, ms) in [
+            ("read", item.long(0), item.int(0)),
+            ("write", item.long(1), item.int(1)),
+            ("discard", item.long(2), item.int(6)),
+        ] {
             let instance = format!("{device} {operation}");
             self.grows(counter::DISK_BYTES, &instance, sectors, SECTOR_BYTES);
             self.grows(counter::DISK_TIME_NS, &instance, ms, MS_NS);
@@ -127,7 +129,7 @@ impl At<'_, '_> {
     }
 
     fn id(&mut self, name: &str, instance: &str) -> Id {
-        self.to.rates.id(self.to.recording, SOURCE, Which { name, instance, tid: 0 })
+        self.to.rates.id(self.to.recording, self.to.source, Which { name, instance, tid: 0 })
     }
 
     fn now(&mut self, name: &str, instance: &str, value: Option<u64>, factor: f64) {

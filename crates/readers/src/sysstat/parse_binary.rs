@@ -166,12 +166,15 @@ impl Header {
             && types_at(header, 28)? == ACTIVITY_TYPES
             && types_at(header, 40)? == RECORD_TYPES;
         let long_bytes = *header.get(66)?;
-        let (count, activity_bytes, record_bytes) = (usize_at(header, 20)?, usize_at(header, 52)?, usize_at(header, 56)?);
-        let is_sound = count <= ACTIVITIES_MAX && (36..=1_024).contains(&activity_bytes) && (24..=512).contains(&record_bytes);
+        let (count, activity_bytes, record_bytes) =
+            (usize_at(header, 20)?, usize_at(header, 52)?, usize_at(header, 56)?);
+        let is_sound =
+            count <= ACTIVITIES_MAX && (36..=1_024).contains(&activity_bytes) && (24..=512).contains(&record_bytes);
         // Extra structures behind the header no release writes yet.
         (is_known && is_sound && long_bytes == 8 && u32_at(header, 60)? == 0).then_some(())?;
         let activities_at = HEADER_AT + header_bytes;
-        let activity = |nth: usize| OfFile::of(bytes.get(activities_at + nth * activity_bytes..)?.get(..activity_bytes)?);
+        let activity =
+            |nth: usize| OfFile::of(bytes.get(activities_at + nth * activity_bytes..)?.get(..activity_bytes)?);
         Some(Header {
             ticks_per_second: u64_at(header, 8)?.max(1),
             record_bytes,
@@ -189,7 +192,7 @@ impl OfFile {
         let item_bytes = usize_at(bytes, 20)?;
         let is_sound = item_bytes <= ITEM_MAX_BYTES && types.iter().all(|count| *count <= ITEM_MAX_BYTES / 4);
         let numbers_bytes = (types[0] + types[1]) * 8 + types[2] * 4;
-        (is_sound && numbers_bytes <= item_bytes).then(|| ())?;
+        (is_sound && numbers_bytes <= item_bytes).then_some(())?;
         Some(OfFile {
             is: known.filter(|known| known.1 == form).map(|known| known.2),
             is_of_other_form: known.is_some_and(|known| known.1 != form),
@@ -237,7 +240,10 @@ impl<'a> File<'a, '_> {
             let bytes = self.take(items * activity.item_bytes)?;
             let Some(is) = activity.is.filter(|_| activity.item_bytes > 0) else { continue };
             for (nth, bytes) in bytes.chunks_exact(activity.item_bytes).enumerate() {
-                see(self.header.ticks_per_second, Entry::Numbers(time_ns, is, nth, Item { bytes, types: activity.types }));
+                see(
+                    self.header.ticks_per_second,
+                    Entry::Numbers(time_ns, is, nth, Item { bytes, types: activity.types }),
+                );
             }
         }
         Some(())
