@@ -101,7 +101,11 @@ mod tests {
         ] {
             let labels = Labels::of_selector(text);
             let labels = labels.as_ref();
-            assert_eq!((labels.and_then(Labels::name), labels.and_then(|labels| labels.get("cpu"))), (name, cpu), "{text}");
+            assert_eq!(
+                (labels.and_then(Labels::name), labels.and_then(|labels| labels.get("cpu"))),
+                (name, cpu),
+                "{text}"
+            );
         }
     }
 }

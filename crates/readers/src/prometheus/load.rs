@@ -9,12 +9,13 @@ use rustc_hash::FxHashMap;
 
 use super::labels::Labels;
 use super::metrics::Is;
-use super::parse::{self, Point, Read};
+use super::parse::{Point, Read, Take};
 use super::pauses::Collected;
 use super::sums::Sum;
 use super::targets::{Chosen, Survey};
-use crate::LoadError;
+use super::{parse_csv, parse_json};
 use crate::rates::{Id, Rates, Which};
+use crate::{LoadError, input};
 
 /// The `source` column of everything that comes from Prometheus.
 pub(super) const SOURCE: &str = "prometheus";
@@ -24,35 +25,50 @@ const TOLD_MAX: usize = 4;
 
 const SECOND_NS: f64 = 1e9;
 
+/// A file: when its first point is, and what it had besides its series.
+type Found<'a> = (i64, &'a Path, Read);
+
 pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
     let mut survey = Survey::default();
-    let mut found: Vec<(i64, &Path, Read)> = Vec::new();
-    for file in files {
-        let mut first_ns = i64::MAX;
-        let read = parse::read(file, &mut |labels, points| {
-            first_ns = points.first().map_or(first_ns, |point| point.0.min(first_ns));
-            survey.see(labels, points);
-        })?;
-        found.push((first_ns, file, read));
-    }
+    let mut found = files.iter().map(|file| look(file, &mut survey)).collect::<Result<Vec<Found<'_>>, LoadError>>()?;
     // Answers for one range after the other.
     found.sort_by_key(|(first_ns, ..)| *first_ns);
     let chosen = survey.choose();
     if chosen.is_none() {
-        return Err(LoadError::Unusable { path: files.first().cloned().unwrap_or_default(), says: why_nothing(&survey, &chosen, &found) });
+        let path = files.first().cloned().unwrap_or_default();
+        return Err(LoadError::Unusable { path, says: why_nothing(&survey, &chosen, &found) });
     }
     let mut loader = Loader::of(chosen, survey);
     for (_, file, _) in &found {
-        parse::read(file, &mut |labels, points| loader.series(labels, points))?;
+        read(file, &mut |labels, points| loader.series(labels, points))?;
     }
     let mut recording = loader.finish();
     found.iter().for_each(|(_, file, read)| tell(&mut recording, file, read));
     Ok(recording)
 }
 
-fn why_nothing(survey: &Survey, chosen: &Chosen, found: &[(i64, &Path, Read)]) -> String {
+/// Gives each series of a file to `take`.
+fn read(file: &Path, take: &mut Take<'_>) -> Result<Read, LoadError> {
+    let head = input::head(file, crate::SNIFF_BYTES)?;
+    match parse_csv::is_table(&head) {
+        true => parse_csv::read(file, take),
+        false => parse_json::read(file, take),
+    }
+}
+
+fn look<'a>(file: &'a Path, survey: &mut Survey) -> Result<Found<'a>, LoadError> {
+    let mut first_ns = i64::MAX;
+    let read = read(file, &mut |labels, points| {
+        first_ns = points.first().map_or(first_ns, |point| point.0.min(first_ns));
+        survey.see(labels, points);
+    })?;
+    Ok((first_ns, file, read))
+}
+
+fn why_nothing(survey: &Survey, chosen: &Chosen, found: &[Found<'_>]) -> String {
     let refused = found.iter().find_map(|(.., read)| read.refused);
-    let several = [("JVMs", &chosen.jvms), ("machines", &chosen.machines)].into_iter().find(|(_, all)| all.len() > 1);
+    let several =
+        [("processes", &chosen.jvms), ("machines", &chosen.machines)].into_iter().find(|(_, all)| all.len() > 1);
     match (several, refused) {
         (Some((what, all)), _) => several_says(what, all),
         (None, Some(refused)) => refused.to_owned(),
@@ -77,7 +93,12 @@ fn some_of<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
 }
 
 fn several_says(what: &str, all: &[String]) -> String {
-    format!("series of {} {what} ({}), and nothing says which one is meant; ask for one: {{{}}}", all.len(), some_of(all.iter()), all[0])
+    format!(
+        "series of {} {what} ({}), and nothing says which one is meant; ask for one: {{{}}}",
+        all.len(),
+        some_of(all.iter()),
+        all[0]
+    )
 }
 
 fn tell(recording: &mut Recording, file: &Path, read: &Read) {
@@ -89,7 +110,8 @@ fn tell(recording: &mut Recording, file: &Path, read: &Read) {
         recording.add_loss(SOURCE, loss::REFUSED, 0, &format!("{name}: {says}"));
     }
     if read.left_out > 0 {
-        let says = format!("{name}: {} values are no numbers at a time, or beyond what is kept of a series", read.left_out);
+        let says =
+            format!("{name}: {} values are no numbers at a time, or beyond what is kept of a series", read.left_out);
         recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, read.left_out, &says);
     }
     if read.is_local {
@@ -105,6 +127,8 @@ struct Loader {
     survey: Survey,
     /// Up to when each series was read: answers may overlap.
     read_to: FxHashMap<Labels, i64>,
+    /// Which series each number is of: two libraries may have the same one.
+    series_of: FxHashMap<Id, Labels>,
     /// Numbers that are the sum of several series.
     sums: BTreeMap<(&'static str, String), Sum>,
     /// CPUs that there are series of.
@@ -118,12 +142,12 @@ type Rise = ((i64, i64), f64);
 
 impl Loader {
     fn of(chosen: Chosen, survey: Survey) -> Loader {
-        let (recording, rates, read_to, sums, cpus, pauses) = Default::default();
-        Loader { recording, rates, chosen, survey, read_to, sums, cpus, pauses, began_anew: 0 }
+        let (recording, rates, read_to, series_of, sums, cpus, pauses) = Default::default();
+        Loader { recording, rates, chosen, survey, read_to, series_of, sums, cpus, pauses, began_anew: 0 }
     }
 
     fn series(&mut self, labels: &Labels, points: &[Point]) {
-        if labels.name().is_none_or(|name| self.survey.falling.contains(name)) {
+        if labels.name().is_none_or(|name| self.survey.is_left_out(name)) {
             return;
         }
         let Some((is, instants)) = self.chosen.of(labels) else { return };
@@ -134,10 +158,12 @@ impl Loader {
         self.read_to.insert(labels.clone(), last_ns);
         match is {
             Is::Now(name, instance, factor) => {
-                let id = self.id(name, &instance);
-                points.iter().for_each(|(at, value)| self.rates.now(&mut self.recording, id, *at, value * factor));
+                let Some(id) = self.id_of(labels, name, &instance) else { return };
+                // A rise begins at the last point that was read, and that point is not new.
+                let new = points.iter().filter(|(at, _)| *at > read_to);
+                new.for_each(|(at, value)| self.rates.now(&mut self.recording, id, *at, value * factor));
             }
-            grows => self.rises(&points).into_iter().for_each(|rise| self.rise(&grows, rise)),
+            grows => self.rises(&points).into_iter().for_each(|rise| self.rise(labels, &grows, rise)),
         }
     }
 
@@ -149,16 +175,16 @@ impl Loader {
         up
     }
 
-    fn rise(&mut self, is: &Is, (interval, amount): Rise) {
+    fn rise(&mut self, labels: &Labels, is: &Is, (interval, amount): Rise) {
         match is {
             Is::Grows(name, instance, factor) => {
-                let id = self.id(name, instance);
+                let Some(id) = self.id_of(labels, name, instance) else { return };
                 self.rates.add_to(&mut self.recording, id, interval, amount * factor);
             }
             Is::Part(name, instance, factor) => self.part(name, instance, interval, amount * factor),
             Is::Cpu(cpu, mode) => {
                 self.cpus.insert(*cpu);
-                let id = self.id(counter::ONE_CPU_NS, &format!("cpu{cpu} {mode}"));
+                let Some(id) = self.id_of(labels, counter::ONE_CPU_NS, &format!("cpu{cpu} {mode}")) else { return };
                 self.rates.add_to(&mut self.recording, id, interval, amount * SECOND_NS);
                 self.part(counter::MACHINE_CPU_NS, mode, interval, amount * SECOND_NS);
             }
@@ -176,19 +202,33 @@ impl Loader {
         self.rates.id(&mut self.recording, SOURCE, Which { name, instance, tid: 0 })
     }
 
+    /// The same for a series, unless another one is that number.
+    fn id_of(&mut self, labels: &Labels, name: &str, instance: &str) -> Option<Id> {
+        let id = self.id(name, instance);
+        let series = self.series_of.entry(id).or_insert_with(|| labels.clone());
+        (series == labels).then_some(id)
+    }
+
     fn finish(mut self) -> Recording {
         let has_all_cpus = self.cpus.iter().copied().eq(0..self.cpus.len() as u32);
+        let mut left_out = self.pauses.left_out();
         for ((name, instance), sum) in std::mem::take(&mut self.sums) {
+            left_out += sum.left_out;
             if name != counter::MACHINE_CPU_NS || has_all_cpus {
                 let id = self.id(name, &instance);
                 sum.rises().for_each(|(interval, amount)| self.rates.add_to(&mut self.recording, id, interval, amount));
             }
         }
-        self.pauses.finish(&mut self.recording, &mut self.rates);
+        self.pauses.finish(&mut self.recording, &mut self.rates, SOURCE);
         self.rates.finish(&mut self.recording, SOURCE);
         tell_unread(&mut self.recording, &self.survey, &self.chosen);
+        if left_out > 0 {
+            let says = "the answers have more instants than are kept in memory; ask for less time";
+            self.recording.add_loss(SOURCE, loss::LIMIT, left_out, says);
+        }
         if self.began_anew > 0 {
-            let says = format!("prometheus: {} times a counter began anew, and what it had counted since is not known", self.began_anew);
+            let says =
+                format!("{} times a counter began anew, and what it had counted since is not known", self.began_anew);
             self.recording.add_loss(SOURCE, loss::EVENTS_LOST, self.began_anew, &says);
         }
         self.recording
@@ -197,17 +237,20 @@ impl Loader {
 
 /// Tells what was not read of the answers.
 fn tell_unread(recording: &mut Recording, survey: &Survey, chosen: &Chosen) {
-    for (what, all) in [("JVMs", &chosen.jvms), ("machines", &chosen.machines)] {
+    for (what, all) in [("processes", &chosen.jvms), ("machines", &chosen.machines)] {
         if all.len() > 1 {
-            let says = format!("prometheus: {}", several_says(what, all));
+            let says = several_says(what, all);
             recording.add_loss(SOURCE, loss::REFUSED, all.len() as i64, &says);
         }
     }
     let (unknown, falling) = (some_of(survey.unknown.iter()), some_of(survey.falling.iter()));
     for (count, says) in [
-        (survey.unknown.len() as i64, format!("prometheus: metrics that say nothing to fathom: {unknown}")),
-        (survey.falling.len() as i64, format!("prometheus: these fall and are no counters, as after rate(): {falling}; ask for the metric itself")),
-        (survey.without_name, "prometheus: series without a metric's name, as after rate(); ask for the metric itself".to_owned()),
+        (survey.unknown.len() as i64, format!("metrics that fathom does not know: {unknown}")),
+        (
+            survey.falling.len() as i64,
+            format!("these fall and are no counters, as after rate(): {falling}; ask for the metric itself"),
+        ),
+        (survey.without_name, "series without a metric's name, as after rate(); ask for the metric itself".to_owned()),
     ] {
         if count > 0 {
             recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, count, &says);

@@ -134,8 +134,12 @@ fn of_jvm(name: &str, labels: &Labels) -> Option<Is> {
     let grows = |counter: &'static str, factor: f64| Some(Is::Grows(counter, String::new(), factor));
     match name {
         "jvm_threads_live_threads" | "jvm_threads_current" => Some(Is::Now(counter::THREADS_COUNT, String::new(), 1.0)),
-        "jvm_classes_loaded_total" | "jvm_classes_loaded_count_classes_total" => grows(counter::CLASSES_LOADED_COUNT, 1.0),
-        "jvm_classes_unloaded_total" | "jvm_classes_unloaded_classes_total" => grows(counter::CLASSES_UNLOADED_COUNT, 1.0),
+        "jvm_classes_loaded_total" | "jvm_classes_loaded_count_classes_total" => {
+            grows(counter::CLASSES_LOADED_COUNT, 1.0)
+        }
+        "jvm_classes_unloaded_total" | "jvm_classes_unloaded_classes_total" => {
+            grows(counter::CLASSES_UNLOADED_COUNT, 1.0)
+        }
         "jvm_compilation_time_ms_total" => grows(counter::COMPILE_TIME_NS, MS),
         "jvm_compilation_time_seconds_total" => grows(counter::COMPILE_TIME_NS, S),
         "http_server_requests_seconds_count" => Some(Is::Part(counter::REQUESTS_COUNT, String::new(), 1.0)),
@@ -146,11 +150,15 @@ fn of_jvm(name: &str, labels: &Labels) -> Option<Is> {
         }
         "jvm_gc_pause_seconds_sum" | "jvm_gc_collection_seconds_sum" => pauses(labels).map(Is::PauseTime),
         "jvm_gc_pause_seconds_count" | "jvm_gc_collection_seconds_count" => pauses(labels).map(Is::PauseCount),
-        "jvm_memory_used_bytes" | "jvm_memory_pool_used_bytes" | "jvm_memory_pool_bytes_used" => of_pool(labels, Size::Used),
+        "jvm_memory_used_bytes" | "jvm_memory_pool_used_bytes" | "jvm_memory_pool_bytes_used" => {
+            of_pool(labels, Size::Used)
+        }
         "jvm_memory_committed_bytes" | "jvm_memory_pool_committed_bytes" | "jvm_memory_pool_bytes_committed" => {
             of_pool(labels, Size::Committed)
         }
-        "jvm_memory_max_bytes" | "jvm_memory_pool_max_bytes" | "jvm_memory_pool_bytes_max" => of_pool(labels, Size::Most),
+        "jvm_memory_max_bytes" | "jvm_memory_pool_max_bytes" | "jvm_memory_pool_bytes_max" => {
+            of_pool(labels, Size::Most)
+        }
         _ => None,
     }
 }
@@ -229,15 +237,27 @@ mod tests {
         let young = |cause: Option<&str>| Pauses { scope: "young", cause: cause.map(str::to_owned) };
         for (text, expected) in [
             ("node_cpu_seconds_total{cpu=\"1\",mode=\"idle\"}", Some((About::Machine, Is::Cpu(1, "idle".to_owned())))),
-            ("node_pressure_io_stalled_seconds_total", Some((About::Machine, Is::Grows(counter::PRESSURE_NS, "io full".to_owned(), S)))),
+            (
+                "node_pressure_io_stalled_seconds_total",
+                Some((About::Machine, Is::Grows(counter::PRESSURE_NS, "io full".to_owned(), S))),
+            ),
             ("node_memory_MemFree_bytes", Some((About::Machine, now(counter::MEMINFO_BYTES, "MemFree")))),
             ("node_memory_Active_anon_bytes", None),
             ("node_vmstat_nr_dirty", None),
             ("node_netstat_Tcp_RetransSegs", None),
-            ("jvm_memory_used_bytes{area=\"heap\",id=\"G1 Old Gen\"}", Some((About::Jvm, now(counter::HEAP_SPACE_USED_BYTES, "old")))),
+            (
+                "jvm_memory_used_bytes{area=\"heap\",id=\"G1 Old Gen\"}",
+                Some((About::Jvm, now(counter::HEAP_SPACE_USED_BYTES, "old"))),
+            ),
             ("jvm_memory_used_bytes{area=\"heap\"}", None),
-            ("jvm_memory_pool_max_bytes{pool=\"CodeCache\"}", Some((About::Jvm, now(counter::CODE_CACHE_RESERVED_BYTES, "")))),
-            ("jvm_gc_pause_seconds_sum{action=\"end of minor GC\",cause=\"System.gc()\"}", Some((About::Jvm, Is::PauseTime(young(Some("System.gc()")))))),
+            (
+                "jvm_memory_pool_max_bytes{pool=\"CodeCache\"}",
+                Some((About::Jvm, now(counter::CODE_CACHE_RESERVED_BYTES, ""))),
+            ),
+            (
+                "jvm_gc_pause_seconds_sum{action=\"end of minor GC\",cause=\"System.gc()\"}",
+                Some((About::Jvm, Is::PauseTime(young(Some("System.gc()"))))),
+            ),
             ("jvm_gc_collection_seconds_count{gc=\"Copy\"}", Some((About::Jvm, Is::PauseCount(young(None))))),
             ("jvm_gc_collection_seconds_count{gc=\"ZGC Cycles\"}", None),
             ("process_open_fds", Some((About::Process, now(counter::OPEN_FILES_COUNT, "")))),

@@ -1,10 +1,7 @@
 //! What is common to answers and tables: series, each with its points in order of time. Knows no evidence.
 
-use std::path::Path;
-
 use super::labels::Labels;
 use crate::time::TIMES_NS;
-use crate::{LoadError, input};
 
 /// Points that are kept of a series: Prometheus answers with 11,000 at most.
 pub(super) const POINTS_MAX: usize = 1 << 17;
@@ -52,14 +49,5 @@ impl Points {
         read.left_out = read.left_out.saturating_add(std::mem::take(&mut self.left_out));
         take(labels, &self.all);
         self.all.clear();
-    }
-}
-
-/// Gives each series of a file to `take`.
-pub(super) fn read(file: &Path, take: &mut Take<'_>) -> Result<Read, LoadError> {
-    let head = input::head(file, crate::SNIFF_BYTES)?;
-    match super::parse_csv::is_table(&head) {
-        true => super::parse_csv::read(file, take),
-        false => super::parse_json::read(file, take),
     }
 }

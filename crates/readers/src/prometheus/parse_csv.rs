@@ -93,7 +93,8 @@ impl Table {
         match &self.columns {
             None if is_separator(line) || line.is_empty() => {}
             None => {
-                let columns = Columns::of(line).unwrap_or(Columns { delimiter: b',', labels: Vec::new(), is_by_grafana: false });
+                let columns =
+                    Columns::of(line).unwrap_or(Columns { delimiter: b',', labels: Vec::new(), is_by_grafana: false });
                 self.points.resize_with(columns.labels.len(), Points::default);
                 self.columns = Some(columns);
             }
@@ -135,7 +136,8 @@ impl Table {
 fn has_no_zone(line: &[u8]) -> bool {
     let time = line.split(|byte| matches!(byte, b',' | b';' | b'\t')).next().unwrap_or_default();
     let time = time.strip_prefix(b"\"").unwrap_or(time);
-    time.get(4) == Some(&b'-') && !time.get(10..).unwrap_or_default().iter().any(|byte| matches!(byte, b'Z' | b'+' | b'-'))
+    time.get(4) == Some(&b'-')
+        && !time.get(10..).unwrap_or_default().iter().any(|byte| matches!(byte, b'Z' | b'+' | b'-'))
 }
 
 /// The fields of a line. Within quotes two quotes are one.
@@ -176,14 +178,18 @@ mod tests {
         for (text, is_local) in [
             (TABLE.to_owned(), true),
             (format!("sep=,\r\n{}", TABLE.replace('\n', "\r\n")), true),
-            (TABLE.replace("2026-11-20 06:30:00", "1795156200000").replace("2026-11-20 06:30:15", "1795156215000"), false),
+            (
+                TABLE.replace("2026-11-20 06:30:00", "1795156200000").replace("2026-11-20 06:30:15", "1795156215000"),
+                false,
+            ),
             (TABLE.replace(",1.5,3", ";1,5;3").replace(",2.5e1,", ";2,5e1;").replace("\",\"", "\";\""), true),
         ] {
             assert!(is_table(text.as_bytes()), "{text}");
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(text.as_bytes()).unwrap();
             let mut found = Vec::new();
-            let take: &mut Take<'_> = &mut |labels, points| found.push((labels.get("cpu").map(str::to_owned), points.to_vec()));
+            let take: &mut Take<'_> =
+                &mut |labels, points| found.push((labels.get("cpu").map(str::to_owned), points.to_vec()));
             let read = read(file.path(), take).unwrap();
             let points = vec![(1_795_156_200_000_000_000, 1.5), (1_795_156_215_000_000_000, 25.0)];
             assert_eq!(found, [(Some("0".to_owned()), points)], "{text}");
@@ -193,7 +199,9 @@ mod tests {
 
     #[test]
     fn other_tables_are_not_taken() {
-        for text in ["", "Time,x\n1795156200,1\n", "time,latency_ms\n1,2\n", "\"Time\",\"a\"\nx,1\n", "Timestamp OC OU\n"] {
+        for text in
+            ["", "Time,x\n1795156200,1\n", "time,latency_ms\n1,2\n", "\"Time\",\"a\"\nx,1\n", "Timestamp OC OU\n"]
+        {
             assert!(!is_table(text.as_bytes()), "{text}");
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 
 use super::labels::Labels;
@@ -174,15 +174,38 @@ impl<'de> Visitor<'de> for Values<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some((seconds, value)) = list.next_element::<(f64, String)>()? {
+        while let Some((seconds, Number(value))) = list.next_element::<(f64, Number)>()? {
             // Prometheus keeps milliseconds.
             let ms = (seconds * 1e3).round();
             if !ms.is_finite() {
                 return Err(A::Error::custom("a time that is none"));
             }
-            self.0.add((ms as i64).saturating_mul(1_000_000), value.parse().ok());
+            self.0.add((ms as i64).saturating_mul(1_000_000), value);
         }
         Ok(())
+    }
+}
+
+/// A value, which stands as text: there are many, and none is kept as one.
+struct Number(Option<f64>);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+        deserializer.deserialize_str(OfText)
+    }
+}
+
+struct OfText;
+
+impl Visitor<'_> for OfText {
+    type Value = Number;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a number as text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        Ok(Number(text.parse().ok()))
     }
 }
 
@@ -200,7 +223,8 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let mut found = Vec::new();
-        let read = read(file.path(), &mut |labels, points| found.push((labels.name().map(str::to_owned), points.len())));
+        let read =
+            read(file.path(), &mut |labels, points| found.push((labels.name().map(str::to_owned), points.len())));
         (found, read.unwrap())
     }
 

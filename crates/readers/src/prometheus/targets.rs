@@ -63,11 +63,18 @@ impl Survey {
         target.changed.extend(changes.take(room));
     }
 
+    /// Whether a metric is not read although it is known: it falls, or another library has the same, and says more.
+    pub(super) fn is_left_out(&self, name: &str) -> bool {
+        let is_twice = name.starts_with("jvm_gc_collection_") && self.used.contains("jvm_gc_pause_seconds_count");
+        is_twice || self.falling.contains(name)
+    }
+
     /// Whose series are read.
     pub(super) fn choose(&mut self) -> Chosen {
         self.unknown.retain(|name| !self.used.contains(name));
         let with = |about: About| self.targets.iter().filter(move |(_, target)| target.about.contains(&about));
-        let names = |targets: Vec<(&String, &Target)>| targets.iter().map(|(name, _)| (*name).clone()).collect::<Vec<String>>();
+        let names =
+            |targets: Vec<(&String, &Target)>| targets.iter().map(|(name, _)| (*name).clone()).collect::<Vec<String>>();
         let machines = names(with(About::Machine).collect());
         let mut jvms = names(with(About::Jvm).collect());
         if jvms.is_empty() {
@@ -160,7 +167,9 @@ mod tests {
     fn what_stood_still_and_what_was_repeated() {
         let mut survey = Survey::default();
         // Asked for each second, scraped each two seconds, and idle from 6 on.
-        let points = |values: [f64; 9]| values.into_iter().enumerate().map(|(at, value)| (at as i64, value)).collect::<Vec<Point>>();
+        let points = |values: [f64; 9]| {
+            values.into_iter().enumerate().map(|(at, value)| (at as i64, value)).collect::<Vec<Point>>()
+        };
         let busy = points([0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
         let rare = points([0.0, 0.0, 0.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0]);
         survey.see(&labels("node_intr_total{instance=\"a\"}"), &busy);
