@@ -121,6 +121,9 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
             comparison.sources().has_short_sampled_waits() || comparison.has_source(collector)
         }
         Need::Spans(span::SYSTEM_CALL, collector) => comparison.has_source(collector) || are_calls_recorded(comparison),
+        Need::Spans(span::BLOCK_REQUEST, collector) => {
+            comparison.has_source(collector) || are_block_requests_recorded(comparison)
+        }
         Need::Spans(kind, collector) => has_spans(kind) || comparison.has_source(collector),
         Need::PageFaults => faults::are_recorded(comparison),
         Need::Fact(about, key) => comparison.recording().fact(about, key).is_some(),
@@ -162,6 +165,14 @@ fn missing_for(need: &Need) -> Missing {
 fn are_calls_recorded(comparison: &Comparison<'_>) -> bool {
     let (calls, slow) = (comparison.sources().calls_looked_at(), &comparison.slow.time);
     !calls.is_empty() && calls.intersect(slow).total_ns() as f64 >= MIN_COVERED_SHARE * slow.total_ns() as f64
+}
+
+/// Whether requests to disks were looked at for nearly all of the slow time: who traces a disk does so for seconds.
+fn are_block_requests_recorded(comparison: &Comparison<'_>) -> bool {
+    let times = comparison.sources().spans(span::BLOCK_REQUEST).map(|request| (request.time_ns, request.end_ns()));
+    let all = times.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+    let slow = &comparison.slow.time;
+    all.is_some_and(|(from, to)| slow.within_ns(from, to) as f64 >= MIN_COVERED_SHARE * slow.total_ns() as f64)
 }
 
 /// Whether a counter was read for nearly all of the slow time: a row is written when its number changes, and when a look ends.

@@ -7,6 +7,7 @@ pub mod calls;
 pub mod code_cache;
 pub mod collections;
 mod cpu_shortage;
+pub mod disk_counts;
 pub mod event_loops;
 pub mod faults;
 pub mod growth;

@@ -322,7 +322,7 @@ words! {
         RUN_QUEUE_WAITS_COUNT = "run_queue_waits_count";
         /// CPU time of one thread since its start by mode (`user`, `system`), in ticks of 10 ms (procfs `stat`).
         THREAD_MODE_CPU_NS = "thread_mode_cpu_ns";
-        /// CPU time of the process since its start, ended threads included (`user`, `system`), in ticks of 10 ms.
+        /// CPU time of the process since its start, ended threads included (`user`, `system`, in ticks of 10 ms; empty: both together).
         PROCESS_CPU_NS = "process_cpu_ns";
         /// Page faults of the process since its start, ended threads included (`minor`, `major`).
         PROCESS_FAULTS_COUNT = "process_faults_count";
@@ -374,7 +374,7 @@ words! {
         DISK_QUEUE_TIME_NS = "disk_queue_time_ns";
         /// Protocol events in the process's network namespace since its start (`Udp RcvbufErrors`, `Udp6 RcvbufErrors`, `Tcp RetransSegs`, `TcpExt ListenOverflows`, ...: protocol and field of `/proc/PID/net/snmp`, `snmp6`, `netstat`).
         NETWORK_COUNT = "network_count";
-        /// Requests that the service has answered since the recording began, counted at its sockets (`:port`).
+        /// Requests that the service has answered since the recording began, counted at its sockets (`:port`), or by its own metrics (empty).
         REQUESTS_COUNT = "requests_count";
         /// Sum of the times of those requests, each from its first byte to the last byte of its answer (`:port`).
         REQUEST_TIME_NS = "request_time_ns";

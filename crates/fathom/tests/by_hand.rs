@@ -53,6 +53,21 @@ fn everything_of_one_run_is_one_account_that_names_the_cause() {
     }
 }
 
+/// The disk of that lab is as slow as before, and more is written through: iostat has the mean, which excludes nothing.
+#[test]
+fn what_iostat_counts_is_said_and_excludes_nothing() {
+    let device = |wanted: &[&str]| {
+        let answers = explain("disk", wanted);
+        let causes = answers[0]["causes"].as_array().expect("causes").clone();
+        causes.into_iter().find(|cause| cause["id"] == "block_device_slow").expect("the cause")
+    };
+    let with = device(&["app", "gc", "latency", "iostat"]);
+    assert_eq!(with["verdict"], "not_enough");
+    let said = "requests to loop0 (write) took 5.58 ms each instead of 5.13 ms";
+    assert!(with["says"].as_str().is_some_and(|says| says.starts_with(said)), "{with}");
+    assert!(!device(&["app", "gc", "latency"])["says"].to_string().contains("loop0"));
+}
+
 /// strace was attached for three seconds: what the JVM's recorder has of other times counts as well.
 #[test]
 fn a_short_trace_hides_nothing() {

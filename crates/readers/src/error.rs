@@ -19,7 +19,7 @@ pub enum LoadError {
     #[error("{}: the file is empty: what writes it may not have begun, or have no room (of Flight Recorder: jcmd PID JFR.dump)", .0.display())]
     Empty(PathBuf),
     /// No reader recognises the file.
-    #[error("{}: not a format that fathom knows (JFR, GC log, latencies, thread dumps, perf.data, perf script, perf trace, strace, vmstat, sysstat, jstat, hs_err, jcmd, captures of packets, profiles of pprof, Firefox Profiler, Perfetto, OpenTelemetry and speedscope, collapsed stacks, logs of applications); see fathom import --help", .0.display())]
+    #[error("{}: not a format that fathom knows (JFR, GC log, latencies, thread dumps, perf.data, perf script, perf trace, strace, vmstat, sysstat, Prometheus, blktrace, jstat, hs_err, jcmd, captures of packets, profiles of pprof, Firefox Profiler, Perfetto, OpenTelemetry and speedscope, collapsed stacks, logs of applications); see fathom import --help", .0.display())]
     UnknownFormat(PathBuf),
     /// The file is of a known format but nothing in it can be used.
     #[error("{}: {says}", path.display())]

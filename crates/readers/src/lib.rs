@@ -17,6 +17,7 @@ mod json_columns;
 mod lines;
 #[cfg_attr(not(unix), path = "not_mapped.rs")]
 mod mapped;
+mod pauses;
 mod profiles;
 mod rates;
 mod time;

@@ -1,6 +1,6 @@
 //! Formats that are recognised and not read: the refusal names them, and says what to give instead.
 
-use crate::lines;
+use crate::{columns, lines};
 
 /// A format: what stands in its first bytes, where at the latest, what it is, and what to do.
 struct Known {
@@ -24,19 +24,7 @@ const fn in_json(mark: &'static [u8], is: &'static str, instead: &'static str) -
 }
 
 const KNOWN: &[Known] = &[
-    at_start(
-        b"\x07tae",
-        "blktrace, version 7",
-        "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
-    ),
-    at_start(
-        b"\x08tae",
-        "blktrace, version 8",
-        "fathom blk FILE prints its stages; beside a JVM iostat -xt 1 tells how long a disk takes",
-    ),
     at_start(b"DTiJ", "names of compiled code (jitdump)", "give the perf.data beside it that it is of"),
-    at_start(b"\x96\xd5", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
-    at_start(b"\xd5\x96", "a file of sar's daemon", "export it: sadf -j FILE -- -A > sar.json"),
     at_start(
         b"LPKSHHRH",
         "a journal of systemd",
@@ -65,11 +53,6 @@ const KNOWN: &[Known] = &[
         "traces of OpenTelemetry",
         "export the spans as CSV with the columns time and latency_ms",
     ),
-    in_json(
-        b"\"resultType\":\"matrix\"",
-        "an answer of Prometheus",
-        "export the request durations as CSV with the columns time and latency_ms",
-    ),
 ];
 
 /// What to say of a file that no reader reads and that begins with `head`, if it is of a known format.
@@ -79,7 +62,46 @@ pub(crate) fn says(head: &[u8]) -> Option<String> {
         memchr::memmem::find(within, known.mark).is_some()
     };
     let known = KNOWN.iter().find(begins).map(|known| format!("{} is not read; {}", known.is, known.instead));
-    known.or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
+    known
+        .or_else(|| is_histogram(head).then(|| HISTOGRAM_SAYS.to_owned()))
+        .or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
+}
+
+/// How many things of each length there were says neither which requests they were nor who waited for them.
+const HISTOGRAM_SAYS: &str = "a histogram of bpftrace or bcc says how many took how long, and not who waited when: record each one, of disks with blktrace -d /dev/DISK -w 60, of CPUs with perf record -k CLOCK_MONOTONIC -a -e sched:sched_switch -e sched:sched_wakeup, or all with fathom record --pid PID";
+
+/// Whether lines are what bpftrace or bcc print of a map: a heading, or a count for each class of length or each key.
+fn is_histogram(head: &[u8]) -> bool {
+    const LINES: usize = 40;
+    const ENOUGH: usize = 2;
+    let lines: Vec<&[u8]> = lines::of_head(head).filter(|line| !line.is_empty()).take(LINES).collect();
+    let of_map = lines.iter().filter(|line| is_class(line) || is_key(line)).count();
+    lines.first().is_some_and(|line| is_begin_of_bpftrace(line))
+        || lines.iter().any(|line| is_heading(line))
+        || of_map >= ENOUGH
+}
+
+/// `Attaching 3 probes...`
+fn is_begin_of_bpftrace(line: &[u8]) -> bool {
+    line.starts_with(b"Attaching ") && (line.ends_with(b" probe...") || line.ends_with(b" probes..."))
+}
+
+/// `     usecs               : count     distribution`
+fn is_heading(line: &[u8]) -> bool {
+    let words: Vec<&[u8]> = columns::words(line).take(5).collect();
+    matches!(words[..], [unit, b":", b"count", b"distribution"] if unit.ends_with(b"secs"))
+}
+
+/// `[64, 128)              3 |@@@@@    |`
+fn is_class(line: &[u8]) -> bool {
+    let count = memchr::memchr(b'|', line).map_or(&b""[..], |at| &line[..at]).trim_ascii_end();
+    line.starts_with(b"[") && line.ends_with(b"|") && count.last().is_some_and(u8::is_ascii_digit)
+}
+
+/// `@[java]: 12`
+fn is_key(line: &[u8]) -> bool {
+    let count = memchr::memmem::rfind(line, b"]: ").map_or(&b""[..], |at| &line[at + 3..]);
+    line.starts_with(b"@") && !count.is_empty() && count.iter().all(u8::is_ascii_digit)
 }
 
 const PERF_MAP_SAYS: &str = "names of compiled code (perf map): they are read with a perf.data beside them";
@@ -107,14 +129,19 @@ mod tests {
     #[test]
     fn known_formats_are_named() {
         for (head, expected) in [
-            (&b"\x07tae\0\0"[..], Some("blktrace, version 7 is not read")),
+            (&b"DTiJ\0\0"[..], Some("names of compiled code (jitdump) is not read")),
             (b"a;b\n1;2\n", None),
+            (b"Attaching 3 probes...\n09:37:29\n@bytes: \n[4K, 8K)  2 |@@@@|\n", Some("a histogram of bpftrace")),
+            (b"@bytes: \n[32, 64)       1 |@@@     |\n[64, 128)      0 |        |\n", Some("a histogram of bpftrace")),
+            (b"@[bpftrace]: 2\n@[head]: 3\n", Some("a histogram of bpftrace")),
+            (b"Tracing run queue latency... Hit Ctrl-C to end.\n\n21:02:51\n     usecs               : count     distribution\n", Some("a histogram of bpftrace")),
+            (b"[info] |x|\n@Override: 2\n", None),
             (
                 b"0x00007f0000 0x20 a b\n00007f0020 20 c\n00007f0040 2 c\n00007f0042 20 d\n00007f0062 20 e\n",
                 Some("names of compiled code"),
             ),
-            (b" \x07tae", None),
-            (b"\x07ta", None),
+            (b" DTiJ", None),
+            (b"DTi", None),
             (b"", None),
         ] {
             let says = says(head);

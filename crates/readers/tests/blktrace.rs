@@ -6,6 +6,10 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use fathom_evidence::Table as _;
+use fathom_evidence::detail::{BlockRequest, from_text};
+use fathom_evidence::kinds::counter;
+use fathom_readers::LoadOptions;
 use fathom_readers::blktrace::{Stage, Table, table};
 use proptest::prelude::*;
 
@@ -55,6 +59,49 @@ fn stages_are_those_of_btt() {
         assert_eq!((table.version, table.files, table.missing.len()), (7, 2, 0), "{trace}: {:?}", table.missing);
         ["all", "device 7:0"].iter().for_each(|group| is_as_btt(&table, group, told));
     }
+}
+
+/// Beside a JVM the bios are the same, at the time of day that the trace has.
+#[test]
+fn a_trace_has_a_place_in_time() {
+    let trace = ["placed.blktrace.0.gz", "placed.blktrace.1.gz"].map(|name| testdata().join(name));
+    let text = [testdata().join("placed.txt.gz")];
+    let reader = fathom_readers::reader("blktrace").unwrap();
+    let whole = reader.load(&trace, &LoadOptions::default()).unwrap();
+    assert!(whole.losses.is_empty());
+    let refused = reader.load(&text, &LoadOptions::default()).unwrap_err().to_string();
+    assert!(refused.contains("--clock-offset FILE=") && !refused.contains('\n'), "{refused}");
+    let clock_offsets = vec![(text[0].clone(), 0)];
+    let of_text = reader.load(&text, &LoadOptions { clock_offsets, ..LoadOptions::default() }).unwrap();
+    let began_ns = whole.spans.time_ns.iter().min().unwrap();
+    assert!((1_795_944_303_849_698_426..1_795_944_304_005_854_000).contains(began_ns), "{began_ns}");
+    let expected = table(&testdata().join("placed")).unwrap();
+    for recording in [&whole, &of_text] {
+        assert_eq!(recording.spans.len(), 640);
+        for (stage, value) in [("Q2C", None), ("D2C", Some("d2c")), ("Q2G", Some("q2g")), ("I2D", Some("i2d"))] {
+            let of_all = expected.groups[0].stages.iter().find(|known| known.name == stage).unwrap();
+            let ns = |row: fathom_evidence::tables::Span| {
+                let detail: BlockRequest = from_text(recording.text(row.detail));
+                let stages = [("d2c", detail.d2c_ns), ("q2g", detail.q2g_ns), ("i2d", detail.i2d_ns)];
+                value.map_or(Some(row.duration_ns), |value| stages.iter().find(|known| known.0 == value)?.1)
+            };
+            let all: Vec<i64> = recording.spans.rows().filter_map(ns).collect();
+            let mean = all.iter().sum::<i64>() as f64 / all.len() as f64;
+            assert_eq!(all.len() as u64, of_all.count, "{stage}");
+            assert!((mean - of_all.mean_ns).abs() < 1.0, "{stage}: {mean} and not {}", of_all.mean_ns);
+        }
+        let count = |row: &fathom_evidence::tables::Counter| recording.text(row.name) == counter::BLOCK_REQUESTS_COUNT;
+        let all: f64 = recording.counters.rows().filter(count).map(|row| row.value).fold(0.0, f64::max);
+        assert!((300.0..=640.0).contains(&all), "{all}");
+    }
+}
+
+/// Text has the same table, and names of processes.
+#[test]
+fn the_text_of_blkparse_has_the_same_stages() {
+    let (whole, text) = (table(&testdata().join("placed")).unwrap(), table(&testdata().join("placed.txt.gz")).unwrap());
+    assert_eq!(whole.groups[0].stages, text.groups[0].stages);
+    assert_eq!((text.version, text.missing.len()), (0, 0), "{:?}", text.missing);
 }
 
 /// What btt prints of one device it printed for the events of that alone.
@@ -140,6 +187,13 @@ fn versions_and_byte_orders_give_the_same() {
     }
 }
 
+/// Reads the same trace as evidence.
+fn beside_a_jvm(file: &Path) {
+    let clock_offsets = vec![(file.to_owned(), 1)];
+    let options = LoadOptions { clock_offsets, ..LoadOptions::default() };
+    let _ = fathom_readers::reader("blktrace").unwrap().load(&[file.to_owned()], &options);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -151,8 +205,10 @@ proptest! {
         let at = at.index(bytes.len());
         fs::write(&file, &bytes[..at]).unwrap();
         let _ = table(&file);
+        beside_a_jvm(&file);
         bytes[at] = byte;
         fs::write(&file, &bytes).unwrap();
         prop_assert!(table(&file).is_ok());
+        beside_a_jvm(&file);
     }
 }

@@ -31,6 +31,7 @@ const FORMATS: &[&str] = &[
     "speedscope",
     "otlp",
     "perfetto",
+    "prometheus",
 ];
 
 fn testdata(format: &str) -> PathBuf {
@@ -108,6 +109,8 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("jstat", "without-times.txt", "jstat -gc -t PID 1000"),
         ("app_log", "time-of-day.txt", "%d{yyyy-MM-dd"),
         ("firefox", "samply-import.json.gz", "give the perf.data itself"),
+        ("prometheus", "rate.json.gz", "ask for the metric itself"),
+        ("prometheus", "several.json", "ask for one: {job="),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");
@@ -330,6 +333,18 @@ fn tables_of_the_machine() {
         ),
         ("sysstat", "sar-other-date.txt", &[counter::MACHINE_CPU_NS], &[loss::CLOCK_ESTIMATED]),
         ("sysstat", "sadf.json.gz", &[counter::MACHINE_CPU_NS, counter::TASKS_COUNT, counter::DISK_BYTES], &[]),
+        (
+            "sysstat",
+            "sa29.gz",
+            &[
+                counter::MACHINE_CPU_NS,
+                counter::ONE_CPU_NS,
+                counter::PRESSURE_NS,
+                counter::DISK_BYTES,
+                counter::LOAD_COUNT,
+            ],
+            &[],
+        ),
         ("jstat", "gcutil.txt", &[counter::GC_RUNS_COUNT, counter::GC_TIME_NS], &[loss::CLOCK_ESTIMATED]),
         ("jstat", "gc.txt", &[counter::HEAP_SPACE_CAPACITY_BYTES], &[loss::CLOCK_ESTIMATED]),
         ("jstat", "class.txt", &[counter::CLASSES_LOADED_COUNT], &[loss::CLOCK_ESTIMATED]),

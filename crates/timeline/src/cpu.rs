@@ -80,14 +80,18 @@ fn typical_step(series: &Series) -> i64 {
     median(steps.collect()).map_or(0, |step| step as i64)
 }
 
-/// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at.
+/// CPU of the whole process: as the JVM reads it, or the sum over the threads that were looked at, or as others count it.
 fn process(sources: &Sources<'_>, threads: &Threads) -> Option<Vec<f64>> {
     let counters = sources.counters(counter::CPU_PROCESS_RATIO);
     let mut row = sources.grid.zeros();
     let Some(cpus) = sources.cpus().filter(|_| !counters.is_empty()) else {
         let is_counted = !threads.by_role.is_empty() && !sources.counters(counter::THREAD_CPU_NS).is_empty();
         threads.by_role.values().for_each(|role| add(&mut row, role, 1.0));
-        return is_counted.then_some(row);
+        let counted = sources.counters(counter::PROCESS_CPU_NS);
+        if !is_counted {
+            counted.values().for_each(|series| spread_rises(sources.grid, series, &mut row));
+        }
+        return (is_counted || !counted.is_empty()).then_some(row);
     };
     counters.values().for_each(|series| spread_averages(sources.grid, series, cpus, &mut row));
     Some(row)

@@ -1,6 +1,7 @@
 //! Threads wait for files, and their requests spend that time in the driver and device.
 
 use crate::measure::block_io::{self, Place, Words};
+use crate::measure::disk_counts;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined};
 use fathom_evidence::kinds::span;
 
@@ -30,5 +31,7 @@ const WORDS: Words = Words {
 };
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    block_io::decide(comparison, Place::Device, &WORDS)
+    let counted = || disk_counts::decide(comparison);
+    let of_counts = (!block_io::is_recorded(comparison)).then(counted).flatten();
+    of_counts.unwrap_or_else(|| block_io::decide(comparison, Place::Device, &WORDS))
 }

@@ -185,11 +185,11 @@ pub(crate) fn most_of_it(period: &Period<'_>, waits: impl Iterator<Item = (Span,
 pub(crate) const MIN_STAGE_RATIO: f64 = 2.0;
 
 /// Up to this multiple of its baseline a stage takes as long as before: means of a few hundred requests vary by as much.
-const UNCHANGED_WITHIN: f64 = 1.2;
+pub(crate) const UNCHANGED_WITHIN: f64 = 1.2;
 
 /// With nothing to compare with a stage counts as slow from this: a seek of a disk that turns takes as long, and a write through to
 /// flash a tenth of it. What is quicker may be how the device always is.
-const LONG_FOR_ANY_DISK_NS: f64 = 10e6;
+pub(crate) const LONG_FOR_ANY_DISK_NS: f64 = 10e6;
 
 /// How a cause words what it finds.
 #[derive(Debug)]

@@ -58,7 +58,11 @@ const LIVE_COUNTERS: &[&str] = &[
     "segments_",
     "data_",
     "datagram",
+    "disk_",
 ];
+
+/// Beginning of the names of counters that iostat prints.
+const OF_DISKS: &str = "disk_";
 
 /// Beginnings of the names of counters that a capture of packets has.
 const CAPTURED_COUNTERS: &[&str] = &["segments_", "data_"];
@@ -106,7 +110,10 @@ struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
         assert!(
-            matches!(source, "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests" | "pcap" | STANDING),
+            matches!(
+                source,
+                "jfr" | "gc_log" | "latency" | "live" | "probes" | "requests" | "pcap" | "iostat" | STANDING
+            ),
             "there is no recorder `{source}`"
         );
         Recorder { world, source, out: Recording::default(), gc_id: 0 }
@@ -156,7 +163,7 @@ impl<'a> Recorder<'a> {
             let in_kernel = |name: &'a str| &name[..name.len().min(KERNEL_NAME_BYTES)];
             self.world.threads.iter().for_each(|(tid, name)| self.out.add_thread(*tid, in_kernel(name)));
         }
-        if ["latency", "probes", "pcap", STANDING].contains(&source)
+        if ["latency", "probes", "pcap", "iostat", STANDING].contains(&source)
             || self.is_live()
             || self.is_at_sockets()
             || jvm.release == 0
@@ -216,6 +223,10 @@ impl<'a> Recorder<'a> {
                 self.counter(at_ns, name, instance, tids, value.at(after_ns));
             }
             _ if self.is_at_sockets() || self.is_capture() => {}
+            Event::Counter { name, instance, tids, value } if self.source == "iostat" && name.starts_with(OF_DISKS) => {
+                self.counter(at_ns, name, instance, tids, value.at(after_ns));
+            }
+            _ if self.source == "iostat" => {}
             Event::Span { kind, duration_ns, extra } if self.source == STANDING && kind == span::SAMPLED_WAIT => {
                 self.span(kind, at_ns, *duration_ns, extra, nth);
             }

@@ -18,7 +18,7 @@
 //! 12s..58s 23 times safepoint 202ms waiting 200ms for G1CollectForAllocation
 //! 0s..60s every 10ms request 3ms
 //!
-//! seen by jfr | jfr gc_log             # recorders: jfr, gc_log, latency, live, probes, requests, pcap, standing; each combination is a case
+//! seen by jfr | jfr gc_log             # recorders: jfr, gc_log, latency, live, probes, requests, pcap, iostat, standing; each combination is a case
 //! expect slow 20s..40s by locks        # each slow stretch, within 2 s; or: expect slow never
 //! expect lock_contention shown 80%..100% "shop.Cart"
 //! expect full_gc_old_generation_full ruled_out

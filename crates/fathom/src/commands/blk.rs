@@ -12,7 +12,7 @@ use super::Answer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace: one file, one of the files of all CPUs (x.blktrace.0), or the name that they share (x)
+    /// A trace: one file, one of the files of all CPUs (x.blktrace.0), the name that they share (x), or what blkparse printed
     #[arg(value_name = "FILE")]
     path: PathBuf,
 
@@ -36,8 +36,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 
 fn text(table: &Table) -> String {
     let mut text = format!(
-        "blktrace version {}: {} events in {:.3} s, {} file{}; times in µs\n",
-        table.version,
+        "{}: {} events in {:.3} s, {} file{}; times in µs\n",
+        if table.version == 0 { "text of blkparse".to_owned() } else { format!("blktrace version {}", table.version) },
         table.events,
         table.length_ns as f64 / 1e9,
         table.files,

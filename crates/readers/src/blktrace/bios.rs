@@ -23,7 +23,7 @@ pub(super) const STAGES: [(&str, &str); 9] = [
 ];
 
 /// Index of a stage.
-pub(super) type StageIndex = usize;
+pub(crate) type StageIndex = usize;
 pub(super) const Q2Q: StageIndex = 0;
 const Q2G: StageIndex = 1;
 const G2I: StageIndex = 2;
@@ -36,10 +36,10 @@ const Q2C: StageIndex = 8;
 
 /// Whose bio it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Whose {
-    pub(super) device: (u32, u32),
+pub(crate) struct Whose {
+    pub(crate) device: (u32, u32),
     /// Who queued it.
-    pub(super) pid: u32,
+    pub(crate) pid: u32,
 }
 
 /// Device and first sector.
@@ -49,6 +49,7 @@ type Key = ((u32, u32), u64);
 struct Bio {
     whose: Whose,
     end: u64,
+    operation: &'static str,
     queued_ns: u64,
     got_ns: Option<u64>,
     merged_ns: Option<u64>,
@@ -56,31 +57,56 @@ struct Bio {
     issued_ns: Option<u64>,
 }
 
+impl Bio {
+    fn done(&self, sector: u64, completed_ns: u64) -> Done {
+        let Bio { whose, end, operation, queued_ns, got_ns, inserted_ns, issued_ns, .. } = *self;
+        let bytes = end.saturating_sub(sector).saturating_mul(u64::from(SECTOR_BYTES));
+        Done { whose, sector, bytes, operation, queued_ns, got_ns, inserted_ns, issued_ns, completed_ns }
+    }
+}
+
 /// What is added up.
-pub(super) trait Takes {
+pub(crate) trait Takes {
     /// A stage of a bio took so long.
     fn ended(&mut self, whose: Whose, stage: StageIndex, ns: u64);
     /// A bio arrived. How long after the one before it that was is of each device and process another time.
     fn arrived(&mut self, whose: Whose, at_ns: u64);
+    /// A bio that had been issued is complete.
+    fn completed(&mut self, _: &Done) {}
+}
+
+/// A bio that is complete: when it came to each stage.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) whose: Whose,
+    pub(crate) sector: u64,
+    pub(crate) bytes: u64,
+    /// `read`, `write` or `discard`.
+    pub(crate) operation: &'static str,
+    pub(crate) queued_ns: u64,
+    pub(crate) got_ns: Option<u64>,
+    pub(crate) inserted_ns: Option<u64>,
+    pub(crate) issued_ns: Option<u64>,
+    pub(crate) completed_ns: u64,
 }
 
 /// Follows bios from arrival to completion.
 #[derive(Debug, Default)]
-pub(super) struct Bios {
+pub(crate) struct Bios {
     under_way: BTreeMap<Key, Bio>,
     /// Those that an event completes, in memory that is used again.
     completed: Vec<Key>,
     /// Bios that had arrived when another one of the same first sector did.
-    pub(super) overlapping: u64,
+    pub(crate) overlapping: u64,
     /// Issued more than once.
-    pub(super) reissued: u64,
+    pub(crate) reissued: u64,
     /// Completed without having been issued: the trace began later, or events are missing.
-    pub(super) not_issued: u64,
+    pub(crate) not_issued: u64,
 }
 
 impl Bios {
     /// Takes an event; gives each stage that it ends.
-    pub(super) fn see(&mut self, event: &Event<'_>, to: &mut impl Takes) {
+    pub(crate) fn see(&mut self, event: &Event<'_>, to: &mut impl Takes) {
         if event.bytes == 0 {
             return;
         }
@@ -113,7 +139,13 @@ impl Bios {
         }
         let end = event.sector.saturating_add(u64::from(event.bytes / SECTOR_BYTES));
         let queued_ns = event.time_ns;
-        let bio = Bio { whose, end, queued_ns, got_ns: None, merged_ns: None, inserted_ns: None, issued_ns: None };
+        let operation = match (event.is_discard, event.is_read) {
+            (true, _) => "discard",
+            (_, true) => "read",
+            _ => "write",
+        };
+        let bio =
+            Bio { whose, end, operation, queued_ns, got_ns: None, merged_ns: None, inserted_ns: None, issued_ns: None };
         self.overlapping += u64::from(self.under_way.insert((event.device, event.sector), bio).is_some());
     }
 
@@ -152,9 +184,12 @@ impl Bios {
         let (at, end) = (event.time_ns, end_of(event));
         let near = self.under_way.range((event.device, event.sector)..(event.device, end));
         self.completed.extend(near.filter(|(_, bio)| bio.end <= end).map(|(key, _)| *key));
-        for bio in self.completed.drain(..).filter_map(|key| self.under_way.remove(&key)) {
+        for (key, bio) in self.completed.drain(..).filter_map(|key| Some((key, self.under_way.remove(&key)?))) {
             match bio.issued_ns {
-                Some(issued_ns) => to.ended(bio.whose, D2C, since(issued_ns, at)),
+                Some(issued_ns) => {
+                    to.ended(bio.whose, D2C, since(issued_ns, at));
+                    to.completed(&bio.done(key.1, at));
+                }
                 None => self.not_issued += 1,
             }
             to.ended(bio.whose, Q2C, since(bio.queued_ns, at));

@@ -19,14 +19,14 @@ const HEADER_7: usize = 48;
 const HEADER_8: usize = 64;
 
 /// Actions, the low bits of their field.
-pub(super) mod action {
-    pub(in crate::blktrace) const QUEUE: u16 = 1;
-    pub(in crate::blktrace) const BACK_MERGE: u16 = 2;
-    pub(in crate::blktrace) const FRONT_MERGE: u16 = 3;
-    pub(in crate::blktrace) const GET_REQUEST: u16 = 4;
-    pub(in crate::blktrace) const ISSUE: u16 = 7;
-    pub(in crate::blktrace) const COMPLETE: u16 = 8;
-    pub(in crate::blktrace) const INSERT: u16 = 12;
+pub(crate) mod action {
+    pub(crate) const QUEUE: u16 = 1;
+    pub(crate) const BACK_MERGE: u16 = 2;
+    pub(crate) const FRONT_MERGE: u16 = 3;
+    pub(crate) const GET_REQUEST: u16 = 4;
+    pub(crate) const ISSUE: u16 = 7;
+    pub(crate) const COMPLETE: u16 = 8;
+    pub(crate) const INSERT: u16 = 12;
 }
 
 /// Set in an action when the id of a control group stands before what belongs to the event.
@@ -37,43 +37,62 @@ const CGROUP_BYTES: usize = 8;
 const READ: u64 = 1;
 const WRITE: u64 = 1 << 1;
 const NOTIFY: u64 = 1 << 10;
+const DISCARD: u64 = 1 << 13;
+
+/// The number of the notice that has the time of day.
+const TIME_OF_DAY: u16 = 1;
 const CATEGORY_SHIFT: u32 = 16;
 
 /// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Event<'a> {
-    pub(super) time_ns: u64,
-    pub(super) action: u16,
-    pub(super) sector: u64,
-    pub(super) bytes: u32,
-    pub(super) pid: u32,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Event<'a> {
+    pub(crate) time_ns: u64,
+    pub(crate) action: u16,
+    pub(crate) sector: u64,
+    pub(crate) bytes: u32,
+    pub(crate) pid: u32,
     /// Major and minor number.
-    pub(super) device: (u32, u32),
+    pub(crate) device: (u32, u32),
     /// The name of the process, if that is what the event tells.
-    pub(super) process: Option<&'a [u8]>,
-    pub(super) is_read: bool,
-    pub(super) is_write: bool,
-    sequence: u32,
-    cpu: u32,
+    pub(crate) process: Option<&'a [u8]>,
+    pub(crate) is_read: bool,
+    pub(crate) is_write: bool,
+    pub(crate) is_discard: bool,
+    /// The time of day, if that is what the event tells.
+    pub(crate) wall_ns: Option<i64>,
+    pub(super) sequence: u32,
+    pub(super) cpu: u32,
+}
+
+impl Event<'_> {
+    pub(crate) fn is_completion(&self) -> bool {
+        self.action == action::COMPLETE
+    }
 }
 
 /// What was read of a trace.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) version: u32,
-    pub(super) events: u64,
+pub(crate) struct Read {
+    pub(crate) version: u32,
+    pub(crate) events: u64,
     /// Events that the numbers of others show to be missing.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
     /// Bytes that are no events.
-    pub(super) damaged_bytes: u64,
-    pub(super) first_ns: u64,
-    pub(super) last_ns: u64,
+    pub(crate) damaged_bytes: u64,
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+}
+
+/// Whether a file that begins with `head` begins with an event.
+pub(super) fn is_binary(head: &[u8]) -> bool {
+    let fields = Fields { bytes: head, is_big: head.first() == Some(&BIG) };
+    fields.u32(0).is_some_and(|magic| matches!(magic ^ MAGIC, 7 | 8))
 }
 
 /// Gives the events of all files to `see`, ordered by time.
-pub(super) fn merged<'a>(files: &'a [Input], see: &mut dyn FnMut(Event<'a>)) -> Read {
+pub(super) fn merged<'a>(files: impl Iterator<Item = &'a Input>, see: &mut dyn FnMut(Event<'a>)) -> Read {
     let mut read = Read { first_ns: u64::MAX, ..Read::default() };
-    let mut of_cpus: Vec<OfCpu<'a>> = files.iter().map(OfCpu::of).collect();
+    let mut of_cpus: Vec<OfCpu<'a>> = files.map(OfCpu::of).collect();
     let mut heap = BinaryHeap::new();
     let mut sequences: FxHashMap<u32, u32> = FxHashMap::default();
     for (file, of_cpu) in of_cpus.iter_mut().enumerate() {
@@ -179,6 +198,7 @@ fn event<'a>(
     let more = if low & WITH_CGROUP != 0 { more.get(CGROUP_BYTES..).unwrap_or_default() } else { more };
     let is_notice = categories & NOTIFY != 0;
     let is_process = is_notice && low & !WITH_CGROUP == 0;
+    let is_time = is_notice && low & !WITH_CGROUP == TIME_OF_DAY;
     let name = || more.split(|byte| *byte == 0).next().unwrap_or_default();
     Some(Event {
         time_ns: fields.u64(8)?,
@@ -191,9 +211,16 @@ fn event<'a>(
         process: is_process.then(name),
         is_read: categories & READ != 0,
         is_write: categories & WRITE != 0,
+        is_discard: categories & DISCARD != 0,
+        wall_ns: is_time.then(|| wall_ns(Fields { bytes: more, is_big: fields.is_big })).flatten(),
         sequence: fields.u32(4)?,
         cpu,
     })
+}
+
+/// Seconds, and ns of them.
+fn wall_ns(fields: Fields<'_>) -> Option<i64> {
+    Some(i64::from(fields.u32(0)?) * 1_000_000_000 + i64::from(fields.u32(4)?))
 }
 
 /// Numbers in the byte order of the machine that wrote them.

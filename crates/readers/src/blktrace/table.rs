@@ -53,7 +53,7 @@ pub struct Group {
 /// A trace as btt tells it, and what btt does not tell.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// The version of the format.
+    /// The version of the format; 0 for text.
     pub version: u32,
     /// Files that were read.
     pub files: usize,

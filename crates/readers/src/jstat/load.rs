@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::detail::{Gc, to_text};
-use fathom_evidence::kinds::{counter, loss, span, subject};
+use fathom_evidence::kinds::{counter, loss, subject};
 use fathom_evidence::{Recording, Table as _};
 
 use crate::columns::{Columns, Row, all_words};
 use crate::jstat::parse::{self, UPTIME};
 use crate::lines::{self, Line as TextLine};
+use crate::pauses;
 use crate::rates::{Id, Rates, Which};
 use crate::{LoadError, LoadOptions, input};
 
@@ -17,9 +18,6 @@ pub(super) const SOURCE: &str = "jstat";
 
 const KIB: f64 = 1_024.0;
 const SECOND_NS: f64 = 1e9;
-
-/// More collections than this between two rows are one pause as long as all of them: a row is at most some seconds from the next.
-const PAUSES_MAX: i64 = 1_000;
 
 /// Column, counter, instance, factor.
 const COUNTERS: &[(&str, &str, &str, f64)] = &[
@@ -166,19 +164,8 @@ fn of_row(row: &Row<'_>) -> Option<Values> {
 fn add_pauses(recording: &mut Recording, index: usize, (before, after): (&Values, &Values)) {
     let (Some(was), Some(is)) = (before.pauses[index], after.pauses[index]) else { return };
     let in_all_ns = ((is.1 - was.1) * SECOND_NS) as i64;
-    if in_all_ns <= 0 {
-        return;
-    }
-    let count = ((is.0 - was.0) as i64).clamp(1, PAUSES_MAX);
-    let between_ns = after.uptime_ns.saturating_sub(before.uptime_ns);
-    let length_ns = in_all_ns / count;
     let detail = to_text(&detail(index, before, after));
-    // One pause may be longer than the time between two rows, during which the number had risen already.
-    let step_ns = (between_ns / count).max(length_ns);
-    for back in 0..count {
-        let end_ns = after.uptime_ns.saturating_sub(step_ns.saturating_mul(back));
-        recording.add_span(end_ns.saturating_sub(length_ns), length_ns, 0, span::GC_PAUSE, "", &detail, SOURCE);
-    }
+    pauses::add(recording, (before.uptime_ns, after.uptime_ns), (is.0 - was.0, in_all_ns), &detail, SOURCE);
 }
 
 fn detail(index: usize, before: &Values, after: &Values) -> Gc {

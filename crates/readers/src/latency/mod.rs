@@ -12,7 +12,7 @@ mod parse_access;
 mod parse_arrivals;
 mod parse_csv;
 mod parse_pattern;
-mod parse_request;
+pub(crate) mod parse_request;
 
 use std::path::{Path, PathBuf};
 

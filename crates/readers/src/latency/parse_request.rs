@@ -30,7 +30,7 @@ pub(super) struct Arrival<'a> {
 
 /// A number's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Second,
     Millisecond,
     Microsecond,
@@ -87,7 +87,7 @@ pub(super) fn request<'a>(time_ns: i64, time_is: TimeIs, duration_ns: i64, name:
 }
 
 /// A time: ISO-8601, or a number since the epoch whose unit is given or told by its size.
-pub(super) fn time_ns(text: &[u8], unit: Option<Unit>, times: &mut IsoTimes) -> Option<i64> {
+pub(crate) fn time_ns(text: &[u8], unit: Option<Unit>, times: &mut IsoTimes) -> Option<i64> {
     let mut cursor = Cursor(text);
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ns = match (digits, unit) {

@@ -9,8 +9,10 @@ use rustc_hash::FxHashMap;
 use crate::columns::{Columns, Row, number};
 use crate::lines::{self, Line as TextLine};
 use crate::rates::{Id, Rates, Which};
+use crate::sysstat::load_binary::{Numbers, To};
 use crate::sysstat::meaning::{MODES, NOW, OPERATIONS, PER_SECOND};
 use crate::sysstat::parse::{self, Line};
+use crate::sysstat::parse_binary;
 use crate::sysstat::parse_json::{self, Interval, Values};
 use crate::sysstat::times::Clock;
 use crate::{Input, LoadError, input};
@@ -21,6 +23,9 @@ pub(super) const SOURCE: &str = "sysstat";
 /// A file of `sadf -j` is read at once, so a larger one is refused, in bytes.
 const JSON_MAX_BYTES: usize = 512 << 20;
 
+/// What to do with a file of sar's daemon that is not read.
+const EXPORT: &str = "export it: sadf -j FILE -- -A > sar.json";
+
 const KIB: f64 = 1_024.0;
 const MS_NS: f64 = 1e6;
 /// A percent of a second, in ns.
@@ -30,9 +35,10 @@ pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
     let mut loader = Loader::default();
     for file in files {
         let head = input::head(file, crate::SNIFF_BYTES)?;
-        let cut = match parse_json::is_sadf(&head) {
-            true => loader.json(file)?,
-            false => lines::read(file, &mut |line| loader.line(line))?,
+        let cut = match (parse_binary::is_binary(&head), parse_json::is_sadf(&head)) {
+            (true, _) => loader.binary(file)?,
+            (_, true) => loader.json(file)?,
+            _ => lines::read(file, &mut |line| loader.line(line))?,
         };
         if let Some(says) = cut {
             loader.recording.add_loss(SOURCE, loss::TRUNCATED, 0, &format!("{}: {says}", file.display()));
@@ -330,6 +336,20 @@ impl Loader {
         self.rates.add(&mut self.recording, SOURCE, Which { name, instance, tid }, interval, amount);
     }
 
+    fn binary(&mut self, file: &Path) -> Result<Option<String>, LoadError> {
+        let input = Input::open(file)?;
+        let mut numbers = Numbers::default();
+        let mut to = To { recording: &mut self.recording, rates: &mut self.rates, source: SOURCE };
+        let read = parse_binary::each(&input, &mut |ticks, entry| numbers.see(ticks, &entry, &mut to));
+        let unusable = |why: String| LoadError::Unusable { path: file.to_owned(), says: format!("{why}; {EXPORT}") };
+        let read = read.map_err(unusable)?;
+        if read.of_other_form > 0 {
+            let says = format!("sysstat: {} activities are of another release; {EXPORT}", read.of_other_form);
+            self.recording.add_loss(SOURCE, loss::NOT_UNDERSTOOD, read.of_other_form as i64, &says);
+        }
+        Ok(input.cut().map(str::to_owned).or(read.cut))
+    }
+
     fn json(&mut self, file: &Path) -> Result<Option<String>, LoadError> {
         let input = Input::open(file)?;
         let read = parse_json::file(&input[..input.len().min(JSON_MAX_BYTES)]);
@@ -357,7 +377,7 @@ impl Loader {
     fn why_nothing(&self) -> String {
         match self.has_ambiguous_date {
             true => "a table of sysstat whose date may be two days; record with: S_TIME_FORMAT=ISO iostat -xt 1 (likewise mpstat, pidstat, sar)",
-            false => "tables of sysstat without two rows that have a time; record with: S_TIME_FORMAT=ISO iostat -xt 1, or export sar's file: sadf -j FILE -- -A",
+            false => "tables of sysstat without two rows that have a time; record with: S_TIME_FORMAT=ISO iostat -xt 1, or sar -o FILE 1",
         }
         .to_owned()
     }

@@ -1,14 +1,17 @@
-//! `iostat`, `mpstat`, `pidstat` and `sar` of the package sysstat, as text, and sar's own files through `sadf -j`.
+//! `iostat`, `mpstat`, `pidstat` and `sar` of the package sysstat, as text, and sar's own files: themselves, and as `sadf -j` prints them. These
+//! have the kernel's numbers. They are read here and not by `sadf`, as files are read without the right to start programs.
 //!
-//! Every row is an average since the row before. It becomes a rise of the counter that the kernel keeps, so that what was recorded by these tools and what
+//! Every row of text is an average since the row before. It becomes a rise of the counter that the kernel keeps, so that what was recorded by these tools and what
 //! Fathom records are the same rows.
 //!
-//! Time: `sadf -j` has UTC or local time and says which; iostat has a zone where `S_TIME_FORMAT=ISO` is set. Otherwise the date stands in the first line
+//! Time: sar's own file has seconds since the epoch. `sadf -j` has UTC or local time and says which; iostat has a zone where `S_TIME_FORMAT=ISO` is set. Otherwise the date stands in the first line
 //! and the time in each row, local and without a zone: read as UTC with a `clock_estimated` loss.
 
 mod load;
+mod load_binary;
 mod meaning;
 mod parse;
+mod parse_binary;
 mod parse_json;
 mod times;
 
@@ -30,7 +33,7 @@ impl Reader for Sysstat {
     }
 
     fn sniff(&self, head: &[u8], _: &Path) -> bool {
-        parse::is_tables(head) || parse_json::is_sadf(head)
+        parse::is_tables(head) || parse_json::is_sadf(head) || parse_binary::is_binary(head)
     }
 
     fn load(&self, files: &[PathBuf], _: &LoadOptions) -> Result<Recording, LoadError> {

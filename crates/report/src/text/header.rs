@@ -41,6 +41,8 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "strace",
         "vmstat",
         "sysstat",
+        "prometheus",
+        "blktrace",
         "jstat",
         "perf_script",
         "perf_trace",

@@ -14,7 +14,7 @@ use crate::intervals::Intervals;
 use crate::traffic::users;
 
 /// Sources that see the same from outside and know less of each: used where the JVM's own files cover much less.
-const STAND_INS: [(&str, f64); 3] = [("jvm_probes", 0.8), ("hsperfdata", 0.6), ("jstat", 0.4)];
+const STAND_INS: [(&str, f64); 4] = [("jvm_probes", 0.8), ("hsperfdata", 0.6), ("jstat", 0.4), ("prometheus", 0.2)];
 
 /// Which of two sources of a kind of spans is taken: the one that knows better, else one that has any in the accounted time,
 /// else the one that covers more time, else the one that stands in for no other: of one event each it has the better one.
