@@ -233,19 +233,6 @@ fn a_deadlock_is_the_jvms_word() {
 }
 
 #[test]
-fn a_file_of_windows_powershell_is_in_utf16() {
-    let text = fs::read_to_string(testdata("thread_dump").join("jdk25-deadlock.txt")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("dump.txt");
-    let units = "\u{feff}".encode_utf16().chain(text.replace('\n', "\r\n").encode_utf16().collect::<Vec<u16>>());
-    fs::write(&path, units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()).unwrap();
-    let recording = sniff(&path).unwrap().load(&[path], &LoadOptions::default()).unwrap();
-    let plain = load("thread_dump", &["jdk25-deadlock.txt"]).unwrap();
-    assert_eq!(recording.spans.len(), plain.spans.len());
-    assert_eq!(recording.threads.len(), plain.threads.len());
-}
-
-#[test]
 fn an_error_file_without_a_time_is_of_when_it_was_written() {
     let text = String::from_utf8(unpacked(&testdata("hs_err").join("jdk17-native.txt.gz"))).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -338,6 +338,16 @@ fn line_ends_of_several_systems() {
     });
 }
 
+/// As `>` of Windows PowerShell writes it.
+#[test]
+fn text_in_utf16() {
+    check(|sample| {
+        let Some(text) = str::from_utf8(&sample.bytes).ok().filter(|_| sample.is_text()) else { return Ok(()) };
+        let wide = "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes);
+        is_same(sample, text.as_bytes(), &wide.collect::<Vec<u8>>())
+    });
+}
+
 /// Formats whose tools print numbers as the country does; of the others the comma may be what separates columns.
 const OF_COUNTRIES: [&str; 7] = ["sysstat", "jstat", "gc_log", "thread_dump", "jcmd", "hs_err", "app_log"];
 
