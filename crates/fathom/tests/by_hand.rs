@@ -80,6 +80,15 @@ fn a_short_trace_hides_nothing() {
     assert_eq!(verdict("connect_slow"), Some("not_enough".into()), "calls were not looked at all the time");
 }
 
+/// Nothing is known of these threads but their calls.
+#[test]
+fn a_trace_alone_names_reads_that_take_little() {
+    let answers = explain("reads", &["trace", "latency"]);
+    let (id, share) = first(&answers[0]);
+    assert!(id == "chatty_socket_reads" && share > 0.8, "{id} {share}");
+    assert!(answers[0]["causes"][0]["says"].as_str().is_some_and(|says| says.contains("reads from sockets per MB")));
+}
+
 #[test]
 fn three_thread_dumps_name_an_exhausted_pool() {
     let answers = explain("pool", &["dump"]);

@@ -95,14 +95,15 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
-/// The CPUs that the collector took for them while the application ran, where they are more than the pauses: a concurrent
-/// collector hardly stops anybody.
+/// The CPUs that the collector took for them, where they are more than all CPUs could do in the pauses: a concurrent collector
+/// hardly stops anybody.
 fn beside_the_application(comparison: &Comparison<'_>, paused_ns: f64) -> Option<(Evidence, String)> {
     let is_beside = |state| matches!(state, ThreadState::Collector(_)) && is_ours(state);
     let cores = comparison.state_evidence("cores that the collector used for them", "cores", is_beside);
     let before = format::baseline(cores.baseline, format::number);
     let says = format!("; the collector used {} cores for them on average{before}", format::number(cores.value));
-    (cores.value > paused_ns / comparison.excess().slow_ns.max(1.0)).then_some((cores, says))
+    let in_pauses = comparison.analysis.account.cpus? * paused_ns / comparison.excess().slow_ns.max(1.0);
+    (cores.value > in_pauses).then_some((cores, says))
 }
 
 /// Causes of collections that come before something else, and what that is.
