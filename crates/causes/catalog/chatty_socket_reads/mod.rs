@@ -12,7 +12,10 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Code,
     refines: &[Refined::Family(Family::Cpu), Refined::Family(Family::Load)],
-    equals: &[],
+    equals: &[(
+        &["accept_queue_overflow", "dns_slow", "sleeping_handlers", "slow_downstream"],
+        "requests were late while no thread was seen to wait: each claims as much as it measured itself",
+    )],
     has_lab: true,
     collectors: &["system_calls", "scheduler", "async_profiler"],
     needs: &[&[Need::Counter(counter::SYSTEM_CALLS_COUNT)]],

@@ -137,12 +137,13 @@ pub fn cpu_claims(comparison: &Comparison<'_>, counted_ns: f64, sampled: Vec<Cla
 }
 
 /// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,
-/// then from the others, as far as each grew. Where nothing that ran was sampled it is part of what is not known.
+/// then from the others, as far as each grew. Where nobody knows how long threads ran, it is part of what is
+/// not known.
 pub fn running_claims(comparison: &Comparison<'_>, ns: f64) -> Vec<Claim> {
     const ORDER: [Layer; 5] = [Layer::Kernel, Layer::Native, Layer::Vm, Layer::Java, Layer::Interpreted];
-    if comparison.is_sampled() {
-        Claim::parts_in_order(comparison, &ORDER.map(ThreadState::Running), ns)
-    } else {
-        Claim::parts_in_order(comparison, &[ThreadState::Unknown], ns)
+    let (ran_ns, _) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));
+    match comparison.baseline {
+        Some(_) if ran_ns <= 0.0 => Claim::parts_in_order(comparison, &[ThreadState::Unknown], ns),
+        _ => Claim::parts_in_order(comparison, &ORDER.map(ThreadState::Running), ns),
     }
 }
