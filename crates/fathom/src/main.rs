@@ -40,7 +40,9 @@ fn main() -> ExitCode {
     exit::report_panics_in_one_line();
     let cli = Cli::parse();
     let terminal = Terminal::new(cli.color);
-    exit::guarded(|| run(&cli.command, &terminal))
+    let code = exit::guarded(|| run(&cli.command, &terminal));
+    system::unpacked::remove_all();
+    code
 }
 
 fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<ExitCode> {

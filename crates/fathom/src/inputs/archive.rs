@@ -149,11 +149,11 @@ impl Unpacking<'_> {
     /// Makes the file by its name, or by a number where that name cannot be had: it is no plain one, another member has it, or has
     /// a part of it, or no file system takes it.
     fn create(&self, name: &str) -> io::Result<(PathBuf, File)> {
-        let named = plain(name).map(|plain| self.folder.path().join(plain));
-        if let Some(Ok(made)) = named.map(create) {
+        let create = |file: PathBuf| create(self.folder.path(), &file);
+        if let Some(Ok(made)) = plain(name).map(create) {
             return Ok(made);
         }
-        let numbered = self.folder.path().join(format!("{}-{}", self.members, NUMBERED));
+        let numbered = PathBuf::from(format!("{}-{}", self.members, NUMBERED));
         let file = plain(name).and_then(|plain| plain.file_name().map(PathBuf::from)).map(|name| numbered.join(name));
         file.and_then(|file| create(file).ok()).map_or_else(|| create(numbered.join(NUMBERED)), Ok)
     }
@@ -171,8 +171,14 @@ impl Unpacking<'_> {
 /// What files are called whose names cannot be used, and the end of the names of their folders.
 const NUMBERED: &str = "file";
 
-fn create(path: PathBuf) -> io::Result<(PathBuf, File)> {
-    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+/// Makes a file and the folders that it is in, but not the one that all is unpacked into: a signal may have removed it.
+fn create(unpacked: &Path, file: &Path) -> io::Result<(PathBuf, File)> {
+    let mut folder = unpacked.to_owned();
+    for part in file.parent().into_iter().flat_map(Path::components) {
+        folder.push(part);
+        fs::create_dir(&folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) })?;
+    }
+    let path = unpacked.join(file);
     let file = File::create_new(&path)?;
     Ok((path, file))
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock, fstatvfs};
@@ -22,6 +22,9 @@ const LEFT_BEHIND: Duration = Duration::from_secs(60);
 
 /// Entries of the folder for temporary files that are looked at for those left behind.
 const ENTRIES_MAX: usize = 20_000;
+
+/// How often a folder is removed in which something is written meanwhile.
+const TRIES: usize = 100;
 
 /// Those that are there now.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -43,10 +46,12 @@ impl Folder {
             remove_at_signals();
         });
         let builder = tempfile::Builder::new().prefix(PREFIX).to_owned();
+        // A signal finds none that is not listed.
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = outer.map_or_else(|| builder.tempdir(), |outer| builder.tempdir_in(outer))?;
         let lock = File::open(folder.path())?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
+        folders.push(folder.path().to_owned());
         Ok(Folder { folder, _lock: lock })
     }
 
@@ -57,8 +62,25 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| path != self.folder.path());
+        // The program does not end in between.
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = fs::remove_dir_all(self.folder.path());
+        folders.retain(|path| path != self.folder.path());
     }
+}
+
+/// Removes those that are there, before the program ends: threads that hold one may live on to the end.
+pub(crate) fn remove_all() {
+    drop(remove_and_make_none());
+}
+
+/// The same; no other is made while the answer is kept.
+fn remove_and_make_none() -> MutexGuard<'static, Vec<PathBuf>> {
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    for folder in folders.drain(..) {
+        let _ = (0..TRIES).find(|_| fs::remove_dir_all(&folder).is_ok() || !folder.exists());
+    }
+    folders
 }
 
 /// Removes the folders and lets the signal do what it does. Where signals cannot be waited for the next start removes them.
@@ -66,9 +88,7 @@ fn remove_at_signals() {
     let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-                let _ = fs::remove_dir_all(folder);
-            }
+            let _none_is_made = remove_and_make_none();
             let _ = emulate_default_handler(signal);
         }
     });
