@@ -73,6 +73,7 @@ impl Pool {
         let takes_tasks = takes_tasks(comparison, &workers);
         let (seen, idle, stack) = by_wall(period, &workers, time)
             .or_else(|| by_waits(period, &takes_tasks, time))
+            .or_else(|| is_at_one_task(comparison, &workers, &takes_tasks).then_some((0.0, 0.0, StackId::default())))
             .unwrap_or_else(|| by_account(comparison, &workers, time));
         let is_numbered = workers.iter().any(|tid| comparison.thread_name(*tid) != name);
         Pool { name: format!("{name}{}", if is_numbered { "N" } else { "" }), seen, idle, workers, line, stack }
@@ -124,6 +125,12 @@ fn by_waits(period: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> O
 fn is_in_a_task(recording: &Recording, stack: StackId) -> bool {
     let is_for_a_result = fathom_timeline::of_standing(recording, stack) == Some(ThreadState::Blocked(Wait::Task));
     is_below(recording, stack, WORKERS) && !is_below(recording, stack, TAKING) && !is_for_a_result
+}
+
+/// Whether no worker was seen to take a task, nor the JVM asked: they may have been full all the time, or run tasks that never end.
+fn is_at_one_task(comparison: &Comparison<'_>, workers: &BTreeSet<i64>, takes_tasks: &BTreeSet<i64>) -> bool {
+    let mut waits = comparison.sources().samples(event::WAIT).filter(|wait| workers.contains(&wait.tid));
+    takes_tasks.is_empty() && waits.next().is_some() && comparison.sources().spans(span::PARK).len() == 0
 }
 
 /// Those of the workers that came back for another task. A task that never ends, such as one that polls, is no work that others
