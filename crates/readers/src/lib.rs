@@ -120,6 +120,18 @@ pub fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadEr
     sniff(path)?.load(&[path.to_owned()], options)
 }
 
+/// Files of which each is read by itself, as one recording.
+pub(crate) fn load_each(
+    files: &[PathBuf],
+    load: impl Fn(&Path) -> Result<Recording, LoadError>,
+) -> Result<Recording, LoadError> {
+    let mut all = Recording::default();
+    for file in files {
+        all.absorb(load(file)?);
+    }
+    Ok(all)
+}
+
 /// Takes secrets out of a file in place: properties, environment and command lines in a Flight Recorder file, the same
 /// that tables mask. How many texts were changed. Files of other formats hold none.
 pub fn scrub(path: &Path) -> Result<usize, LoadError> {

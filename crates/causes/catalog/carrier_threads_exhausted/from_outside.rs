@@ -20,7 +20,7 @@ const VIRTUAL: &[&str] = &["java.lang.VirtualThread."];
 /// A carrier without a virtual thread waits there.
 const FREE: &[&str] = &["java.util.concurrent.ForkJoinPool.awaitWork"];
 
-/// Answers only where the carriers were kept: nobody sees from outside why a virtual thread waits that has left its carrier.
+/// Answers only where the carriers were kept: why a virtual thread waits that has left its carrier cannot be seen from outside.
 pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let carriers = carriers(comparison);
     let now = Kept::of(comparison, &comparison.slow, &carriers);

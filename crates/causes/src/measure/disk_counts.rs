@@ -101,7 +101,7 @@ fn suspected(
     Finding { claims, ..Finding::new(support, text) }.with(evidence)
 }
 
-/// The disk and operation whose requests took most time in all. What is discarded nobody waits for.
+/// The disk and operation whose requests took most time in all. No thread waits for what is discarded.
 fn worst(period: &Period<'_>) -> Option<(String, Requests)> {
     let instances = period.sources.counters(counter::DISK_TIME_NS).into_keys();
     let names = instances.map(|(instance, _)| period.sources.recording.text(instance).to_owned());

@@ -137,7 +137,7 @@ pub fn cpu_claims(comparison: &Comparison<'_>, counted_ns: f64, sampled: Vec<Cla
 }
 
 /// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,
-/// then from the others, as far as each grew. Where nobody knows how long threads ran, it is part of what is
+/// then from the others, as far as each grew. Where it is not known how long threads ran, it is part of what is
 /// not known.
 pub fn running_claims(comparison: &Comparison<'_>, ns: f64) -> Vec<Claim> {
     const ORDER: [Layer; 5] = [Layer::Kernel, Layer::Native, Layer::Vm, Layer::Java, Layer::Interpreted];

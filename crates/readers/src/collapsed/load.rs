@@ -10,7 +10,7 @@ use crate::collapsed::parse;
 use crate::input::written_ns;
 use crate::lines::{self, Line};
 use crate::profiles::{self, FRAMES_MAX, Unit, Untimed};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from collapsed stacks.
 pub(super) const SOURCE: &str = "collapsed";
@@ -19,11 +19,7 @@ pub(super) const SOURCE: &str = "collapsed";
 const KNOWN_MAX: usize = 1 << 17;
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut all = Recording::default();
-    for file in files {
-        all.absorb(load_file(file, options)?);
-    }
-    Ok(all)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {

@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::perf_script::symbols::{is_of_a_jvm, layer_and_name};
 use crate::profiles::{self, FRAMES_MAX};
 use crate::timed::Timed;
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from Firefox Profiler.
 pub(super) const SOURCE: &str = "firefox";
@@ -34,11 +34,7 @@ const CATEGORIES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut all = Recording::default();
-    for file in files {
-        all.absorb(load_file(file, options)?);
-    }
-    Ok(all)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {

@@ -12,7 +12,7 @@ use crate::otlp::parse::{Dictionary, File, Location, Profile, Sample, Thread};
 use crate::perf_script::symbols::is_of_a_jvm;
 use crate::profiles::{self, FRAMES_MAX, Missing, Unit, Untimed};
 use crate::timed::Timed;
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from OpenTelemetry.
 pub(super) const SOURCE: &str = "otlp";
@@ -22,11 +22,7 @@ const OF: &str = "profiles of OpenTelemetry: samples";
 const NOTHING: &str = "profiles of OpenTelemetry without samples: nothing was sampled, or the file is cut";
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut all = Recording::default();
-    for file in files {
-        all.absorb(load_file(file, options)?);
-    }
-    Ok(all)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
-use crate::LoadError;
 use crate::input::Input;
 use crate::pcap::connections::{Connections, Left};
 use crate::pcap::container;
@@ -14,15 +13,12 @@ use crate::pcap::packet::{self, Other, Packet};
 use crate::pcap::roles::{Hosts, Roles};
 use crate::pcap::rows::{Rows, SOURCE};
 use crate::time::TIMES_NS;
+use crate::{LoadError, load_each};
 
 const RECORD_WITH: &str = "tcpdump -i any -s 128 -w service.pcap port 8080";
 
 pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
-    let mut recording = Recording::default();
-    for file in files {
-        recording.absorb(load_file(file)?);
-    }
-    Ok(recording)
+    load_each(files, load_file)
 }
 
 fn load_file(path: &Path) -> Result<Recording, LoadError> {

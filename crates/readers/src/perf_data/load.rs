@@ -20,7 +20,7 @@ use crate::perf_data::sample::{Sample, addresses};
 use crate::perf_data::scan::{self, Scan};
 use crate::perf_data::switches::{self, Switches};
 use crate::perf_data::system_calls::{self, SystemCalls};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from perf.data.
 pub(super) const SOURCE: &str = "perf_data";
@@ -36,11 +36,7 @@ const RECORD_WITH: &str =
     "perf record -k CLOCK_MONOTONIC -g -F 99 -p PID -- sleep 30; jcmd PID Compiler.perfmap; cp /tmp/perf-PID.map .";
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut recording = Recording::default();
-    for file in files {
-        recording.absorb(load_file(file, options)?);
-    }
-    Ok(recording)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {

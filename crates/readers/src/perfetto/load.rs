@@ -14,7 +14,7 @@ use crate::perfetto::parse::{self, State, number, of, packet};
 use crate::profiles::{self, Missing};
 use crate::timed::Timed;
 use crate::wire::Value;
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from Perfetto.
 pub(super) const SOURCE: &str = "perfetto";
@@ -26,11 +26,7 @@ const CLOCKS: &[u64] = &[1, 3];
 const SEQUENCES_MAX: usize = 1 << 16;
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut all = Recording::default();
-    for file in files {
-        all.absorb(load_file(file, options)?);
-    }
-    Ok(all)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {

@@ -107,7 +107,7 @@ pub(super) struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Forgets what was told: it begins anew.
+    /// Forgets what was said so far.
     pub(super) fn clear(&mut self) {
         let too_many = self.too_many;
         *self = State { too_many, ..State::default() };

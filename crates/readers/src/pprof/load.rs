@@ -9,17 +9,13 @@ use rustc_hash::FxHashMap;
 use crate::input::{Input, written_ns};
 use crate::pprof::parse::{self, Sample, Tables, Thread};
 use crate::profiles::{self, FRAMES_MAX, Missing, Unit, Untimed};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from pprof.
 pub(super) const SOURCE: &str = "pprof";
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut all = Recording::default();
-    for file in files {
-        all.absorb(load_file(file, options)?);
-    }
-    Ok(all)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {

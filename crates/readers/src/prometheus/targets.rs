@@ -17,7 +17,7 @@ const INSTANTS_MAX: usize = 1 << 18;
 /// Names of metrics that are kept to be told.
 const NAMES_MAX: usize = 10_000;
 
-/// A number that only grows begins anew near zero. What falls to more than this part of what it was is no such number.
+/// A number that only grows starts again near zero. What falls to more than this part of what it was is no such number.
 const BEGINS_ANEW: f64 = 0.5;
 
 /// What a first look at all series finds.

@@ -9,17 +9,13 @@ use fathom_evidence::{FrameId, Recording};
 use crate::input::{Input, written_ns};
 use crate::profiles::{self, FRAMES_MAX, Unit, Untimed};
 use crate::speedscope::parse::{self, File, Profile};
-use crate::{LoadError, LoadOptions};
+use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from speedscope.
 pub(super) const SOURCE: &str = "speedscope";
 
 pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
-    let mut all = Recording::default();
-    for file in files {
-        all.absorb(load_file(file, options)?);
-    }
-    Ok(all)
+    load_each(files, |file| load_file(file, options))
 }
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {
