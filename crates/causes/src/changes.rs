@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{BUCKET_NS, Requests, ThreadState};
+use fathom_timeline::{BUCKET_NS, Requests, ThreadState, ranks};
 
 use crate::comparison::Comparison;
 use crate::explanation::Change;
@@ -96,13 +96,6 @@ fn latency(requests: &Requests) -> Measured {
     }
 }
 
-/// How the median latency of requests changed, where they are the work of the process.
-pub(crate) fn of_latency(comparison: &Comparison<'_>) -> Option<Change> {
-    let account = &comparison.analysis.account;
-    let requests = account.requests_as_work()?;
-    change(comparison, &latency(requests), account.startup.warm_up_buckets).map(|(_, change)| change)
-}
-
 /// A change after the first `skip` seconds; those in which Fathom itself disturbed the process are neither before nor after.
 fn change(comparison: &Comparison<'_>, measured: &Measured, skip: usize) -> Option<(f64, Change)> {
     let disturbed = &comparison.analysis.account.disturbed;
@@ -154,21 +147,6 @@ fn step(values: &[f64]) -> Option<(usize, f64)> {
     let n = n as f64;
     let chance = (2.0 * (-6.0 * best.1 * best.1 / (n.powi(3) + n.powi(2))).exp()).min(1.0);
     (best.0 > 0).then_some((best.0, chance))
-}
-
-/// Ranks from 1; equal values share theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut from = 0;
-    while from < order.len() {
-        let same = order[from..].iter().take_while(|index| values[**index] == values[order[from]]).count();
-        let rank = from as f64 + (same + 1) as f64 / 2.0;
-        order[from..from + same].iter().for_each(|index| ranks[*index] = rank);
-        from += same;
-    }
-    ranks
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use fathom_evidence::StrId;
 use fathom_evidence::kinds::{counter, loss, recorded, span, subject};
-use fathom_timeline::{Account, Flaw, JITTER_P99_NS, MOVES_P99, UNNOTICED_NS, Unanswered, begins_with, median};
+use fathom_timeline::{Account, Flaw, JITTER_P99_NS, MOVES_P99, Unanswered, begins_with, median};
 
-use crate::changes;
 use crate::comparison::Comparison;
 use crate::crash;
 use crate::explanation::{Change, Headline, HeadlineKind, LossNote};
@@ -48,8 +47,6 @@ pub(crate) fn of(
         (HeadlineKind::CannotTell, seen.signs(comparison, &signs))
     } else if let Some(says) = unanswered(comparison) {
         (HeadlineKind::CannotTell, says)
-    } else if let Some(says) = became_longer(comparison) {
-        (HeadlineKind::NoSign, says)
     } else if seen.has_latency() && but.is_empty() && !is_long_throughout(comparison) {
         (HeadlineKind::NothingSlow, "nothing was slow".to_owned())
     } else if seen.requests_s.0 > 0 && is_long_throughout(comparison) {
@@ -196,29 +193,6 @@ fn in_virtual_threads(comparison: &Comparison<'_>) -> Option<String> {
     let mut names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));
     names.any(|name| begins_with(name, &HELPERS)).then(|| {
         "what virtual threads wait for was not seen: jcmd PID Thread.dump_to_file FILE lists their stacks".to_owned()
-    })
-}
-
-/// Half of the requests take this many times as long as before, and longer than what nobody notices: less than counts as slow, and
-/// no all-clear. A step that lasts is no jitter; and where quick requests share their port with long polls, as at a broker, the 99th
-/// percentile is that of the polls whatever happens.
-const LASTING_RATIO: f64 = 1.5;
-
-/// That requests took longer from some time on, if less than counts as slow.
-fn became_longer(comparison: &Comparison<'_>) -> Option<String> {
-    let change = changes::of_latency(comparison)?;
-    let is_longer = change.after >= UNNOTICED_NS.max(LASTING_RATIO * change.before);
-    let grid = comparison.sources().grid;
-    let seconds = |at_ns: i64| at_ns.saturating_sub(grid.start_ns) / 1_000_000_000;
-    is_longer.then(|| {
-        format!(
-            "no request was slow by what counts as slow, but half of them took {} or longer from some time on, and {} before: --slow +{}s..+{}s \
-             asks what they waited for then",
-            format::time(change.after),
-            format::time(change.before),
-            seconds(change.at_ns),
-            seconds(grid.end_ns()),
-        )
     })
 }
 

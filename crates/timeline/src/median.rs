@@ -1,4 +1,4 @@
-//! The middle of some values, and other quantiles.
+//! The middle of some values, other quantiles, and ranks.
 
 /// The middle value, of two the upper one; none of no values.
 pub fn median(values: Vec<f64>) -> Option<f64> {
@@ -22,6 +22,21 @@ pub fn quantile<T: Copy>(sorted: impl Iterator<Item = (T, f64)> + Clone, q: f64)
         below > rank
     });
     reached.or_else(|| sorted.last()).map(|(value, _)| value)
+}
+
+/// Ranks from 1; equal values share theirs.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut from = 0;
+    while from < order.len() {
+        let same = order[from..].iter().take_while(|index| values[**index] == values[order[from]]).count();
+        let rank = from as f64 + (same + 1) as f64 / 2.0;
+        order[from..from + same].iter().for_each(|index| ranks[*index] = rank);
+        from += same;
+    }
+    ranks
 }
 
 #[cfg(test)]

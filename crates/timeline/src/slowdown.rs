@@ -246,7 +246,7 @@ fn found(sources: &Sources<'_>, account: &Account, options: &SlowdownOptions<'_>
     let detected = all.into_iter().map(|signal| (level(signal.kind), signal));
     let detected = detected.map(|(level, signal)| detect(signal, account, level)).collect();
     let found = as_requests_felt(account, beside_larger_ones(account, detected, options));
-    (highest, or_rare_requests(sources, account, found))
+    (highest, or_longer_for_long(account, or_rare_requests(sources, account, found)))
 }
 
 /// What a signal usually is nobody sees in seconds in which more is lost to something else: of threads that wait for one thing
@@ -310,6 +310,18 @@ fn told(account: &Account, detected: &[Detection]) -> Vec<bool> {
 fn or_rare_requests(sources: &Sources<'_>, account: &Account, mut found: Vec<Detection>) -> Vec<Detection> {
     let rare = signals::rare::find(sources, account, &told(account, &found));
     found.extend(rare.map(|(signal, slow, threshold)| Detection { signal, slow, threshold }));
+    found
+}
+
+/// Where nothing is slow by itself, requests may take longer for long.
+fn or_longer_for_long(account: &Account, mut found: Vec<Detection>) -> Vec<Detection> {
+    if account.requests_as_work().is_none() || found.iter().any(|one| one.slow.contains(&true)) {
+        return found;
+    }
+    for one in &mut found {
+        let lasting = signals::lasting::find(&one.signal, account.startup.warm_up_buckets);
+        (one.slow, one.threshold) = lasting.unwrap_or((std::mem::take(&mut one.slow), one.threshold));
+    }
     found
 }
 

@@ -15,7 +15,7 @@ pub const JITTER_P99_NS: f64 = 5e6;
 pub(super) const JITTER_P50_NS: f64 = 3e6;
 
 /// What nobody who waits for an answer notices, in ns.
-pub const UNNOTICED_NS: f64 = 1e6;
+pub(super) const UNNOTICED_NS: f64 = 1e6;
 
 /// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
 /// of those around it are bad too, or when it is very bad.
