@@ -163,6 +163,10 @@ impl Both<'_> {
             let unnamed = states.iter_mut().filter(|excess| excess.state == ThreadState::Blocked(Wait::Unnamed));
             return unnamed.for_each(|excess| excess.at_most_ns = 0.0);
         };
+        let busy = self.machine_use().unwrap_or(1.0);
+        for excess in states.iter_mut().filter(|excess| excess.state == ThreadState::Compiler) {
+            excess.at_most_ns = busy * excess.lost_ns();
+        }
         let losses = self.lost_by_bucket(states, |state| !needs_lateness(state));
         let others = self.lost_by_bucket(states, needs_lateness);
         let (mut missing_ns, mut unknown_ns) = (0.0, 0.0);
@@ -190,14 +194,24 @@ impl Both<'_> {
         }
     }
 
+    /// Use of the machine's CPUs in the slow time. All of them are in use for no larger part of it, and only then does a thread wait
+    /// for what compilers run beside it.
+    fn machine_use(&self) -> Option<f64> {
+        let ratio = self.account.machine_ratio.as_ref()?;
+        let known = self.parts.iter().filter_map(|(index, part)| Some((ratio[*index]? * part, *part)));
+        let (used, all) = known.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        (all > 0.0).then(|| (used / all).min(1.0))
+    }
+
     /// For each bucket, how much more than usual was lost in the kinds of time that `select` chooses, in ns.
     fn lost_by_bucket(&self, states: &[StateExcess], select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
         let mut lost = vec![0.0; self.account.grid.len];
         for excess in states.iter().filter(|excess| select(excess.state) && excess.lost_ns() > 0.0) {
             let Some(row) = self.account.states.get(&excess.state) else { continue };
             let usual = self.weight(excess.state) * self.baseline.ns.get(&excess.state).copied().unwrap_or(0.0);
+            let part = excess.lost_ns() / excess.excess_ns();
             for (lost, ns) in lost.iter_mut().zip(row) {
-                *lost += (ns * self.weight(excess.state) - usual).max(0.0);
+                *lost += part * (ns * self.weight(excess.state) - usual).max(0.0);
             }
         }
         lost

@@ -44,7 +44,7 @@ pub use excess::{Excess, StateExcess};
 pub use frames::{begins_with, is_below};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::Intervals;
-pub use median::{median, quantile};
+pub use median::{median, quantile, ranks};
 use messages::Messages;
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
@@ -53,7 +53,7 @@ pub use requests::quality::{Flaw, MOVES_P99};
 pub use requests::unpaired::Unpaired;
 pub use requests::{Lateness, NOTICED_NS, Requests};
 pub use rhythm::Rhythm;
-pub use signals::latency::{JITTER_P99_NS, UNNOTICED_NS};
+pub use signals::latency::JITTER_P99_NS;
 pub use signals::{CODE_CACHE_PINNED, INTERPRETED_SHARE, SignalKind};
 use slowdown::Regime;
 pub use slowdown::{SlowInterval, Slowdown, SlowdownOptions, TriggeredSignal};
@@ -208,9 +208,10 @@ fn lateness(
 ) -> Option<Lateness> {
     let requests = account.requests.as_ref()?;
     if let Some(other) = other {
-        let baseline = (0..other.baseline.len()).filter(|index| other.baseline[*index]);
-        let usual_ns = other.account.requests.as_ref()?.mean_ns(baseline)?;
-        return Some(Lateness::of(sources, requests, &vec![usual_ns; account.grid.len]));
+        let baseline = || (0..other.baseline.len()).filter(|index| other.baseline[*index]);
+        let others = other.account.requests.as_ref()?;
+        let usual_ns = vec![others.mean_ns(baseline())?; account.grid.len];
+        return Some(Lateness::of(sources, requests, &usual_ns, others.varies_to_ns(baseline())?));
     }
     // Requests may be known of a time when nothing else was recorded.
     let others = (0..account.grid.len).filter(|index| slowdown.slow.get(*index) != Some(&true));
@@ -224,7 +225,8 @@ fn lateness(
     let around = about.iter().flat_map(|(ns, regime)| regime.around.iter().map(move |buckets| (*ns, buckets)));
     let slow = about.iter().flat_map(|(ns, regime)| regime.slow.iter().map(move |buckets| (*ns, buckets)));
     around.chain(slow).for_each(|(ns, buckets)| usual[buckets.clone()].fill(ns));
-    Some(Lateness::of(sources, requests, &usual))
+    let varies_to_ns = requests.varies_to_ns(slowdown.baseline_buckets()).unwrap_or(2.0 * usual_ns);
+    Some(Lateness::of(sources, requests, &usual, varies_to_ns))
 }
 
 fn compare(account: &Account, slowdown: &Slowdown, other: Option<&BaselineRecording<'_>>) -> Excess {

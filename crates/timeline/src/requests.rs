@@ -111,6 +111,11 @@ impl Requests {
             buckets.fold((0.0, 0.0), |total, index| (total.0 + self.sum_ns[index], total.1 + self.count[index]));
         (count > 0.0).then(|| sum / count)
     }
+
+    /// What 99 of 100 requests of some buckets stay below, in ns: within that a single one varies by itself.
+    pub(crate) fn varies_to_ns(&self, buckets: impl Iterator<Item = usize>) -> Option<f64> {
+        median(buckets.filter_map(|index| self.p99_ns[index]).collect())
+    }
 }
 
 /// The median of a bucket's requests. Of a few it is chance, most of all of long polls, which take some seconds each: then those of
@@ -137,16 +142,15 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Against what is usual about then, bucket by bucket.
-    pub(crate) fn of(sources: &Sources<'_>, requests: &Requests, usual_ns: &[f64]) -> Lateness {
+    /// Against what is usual about then, bucket by bucket; a single request is late when it takes longer than `varies_to_ns`.
+    pub(crate) fn of(sources: &Sources<'_>, requests: &Requests, usual_ns: &[f64], varies_to_ns: f64) -> Lateness {
         let grid = sources.grid;
         let late = |index: usize| (requests.under_way_ns[index] - requests.count[index] * usual_ns[index]).max(0.0);
         let all_ns = (0..grid.len).map(late).collect();
         let beyond = |request: Request| {
             let from_ns = request.from_ns.clamp(grid.start_ns, grid.end_ns().saturating_sub(1));
             let usual_ns = grid.bucket_of(from_ns).map(|index| usual_ns[index])?;
-            // Twice the usual is within what a single request varies by.
-            let is_late = request.duration_ns() as f64 > 2.0 * usual_ns;
+            let is_late = request.duration_ns() as f64 > varies_to_ns.max(usual_ns);
             is_late.then(|| (request.from_ns.saturating_add(usual_ns as i64), request.to_ns))
         };
         let any = Intervals::union(sources.traffic.requests().filter_map(beyond).collect());

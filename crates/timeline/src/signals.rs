@@ -6,6 +6,7 @@
 
 mod at_start;
 mod hanging;
+pub(crate) mod lasting;
 pub(crate) mod latency;
 mod made_of;
 mod pools;

@@ -4,6 +4,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Layer, ThreadState};
 
+use crate::limits::MINOR_SHARE;
 use crate::measure::code_cache::CodeCache;
 use crate::measure::startup::is_mostly_startup;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -49,7 +50,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let support = match before {
         _ if is_mostly_startup(comparison) => Support::Observed,
-        Some(before) if now >= MORE_COMPILATIONS * before.max(1.0) => Support::Consistent,
+        // Compilers that run on CPUs to spare hold no request up.
+        Some(before) if now >= MORE_COMPILATIONS * before.max(1.0) => {
+            if comparison.machine_use().is_none() && cache.interpreted.0 < MINOR_SHARE {
+                let text = "whether there were CPUs to spare for the compilers was not recorded";
+                return Finding::needs_kernel(text).with(compilers).with(compilations);
+            }
+            Support::Consistent
+        }
         None if now >= MANY_PER_SECOND => Support::Weak,
         _ => {
             let text = format!("{} compilations per second, nothing new to compile", format::number(now));
