@@ -65,6 +65,8 @@ pub(crate) fn says(head: &[u8]) -> Option<String> {
     known
         .or_else(|| is_histogram(head).then(|| HISTOGRAM_SAYS.to_owned()))
         .or_else(|| is_perf_map(head).then(|| PERF_MAP_SAYS.to_owned()))
+        .or_else(|| is_empty_gc_log(head).then(|| EMPTY_GC_LOG_SAYS.to_owned()))
+        .or_else(|| is_timeless_perf(head).then(|| TIMELESS_PERF_SAYS.to_owned()))
 }
 
 /// How many things of each length there were says neither which requests they were nor who waited for them.
@@ -104,6 +106,28 @@ fn is_key(line: &[u8]) -> bool {
     line.starts_with(b"@") && !count.is_empty() && count.iter().all(u8::is_ascii_digit)
 }
 
+const EMPTY_GC_LOG_SAYS: &str = "the head of a GC log without a collection: none came while it was written";
+
+/// Whether it is what JDK 8 and older write before the first collection.
+fn is_empty_gc_log(head: &[u8]) -> bool {
+    let begins = |start: &[u8]| lines::of_head(head).any(|line| line.starts_with(start));
+    begins(b"CommandLine flags: ") && begins(b"Memory: ")
+}
+
+const TIMELESS_PERF_SAYS: &str = "text of perf script whose samples have no time; print it anew: perf script -F comm,pid,tid,time,period,event,ip,sym,dso > samples.txt";
+
+/// Whether a sample's first line ends with its event alone, and an address follows: `java 31912 cpu-clock: `.
+fn is_timeless_perf(head: &[u8]) -> bool {
+    let mut lines = lines::of_head(head).filter(|line| !line.starts_with(b"#"));
+    let Some(first) = lines.find(|line| !line.trim_ascii().is_empty()) else { return false };
+    let all: Vec<&[u8]> = columns::words(first).collect();
+    let is_number = |word: &&[u8]| word.split(|byte| *byte == b'/').all(|part| part.iter().all(u8::is_ascii_digit));
+    let is_heading = all.len() >= 3 && all.last().is_some_and(|word| word.ends_with(b":"));
+    let frame = lines.next().and_then(|line| columns::words(line).next());
+    let is_address = frame.is_some_and(|word| word.len() >= 5 && word.iter().all(u8::is_ascii_hexdigit));
+    is_heading && is_address && all[1..all.len() - 1].iter().any(is_number)
+}
+
 const PERF_MAP_SAYS: &str = "names of compiled code (perf map): they are read with a perf.data beside them";
 
 /// Whether lines are start and size of a piece of code, and its name.
@@ -140,6 +164,12 @@ mod tests {
                 b"0x00007f0000 0x20 a b\n00007f0020 20 c\n00007f0040 2 c\n00007f0042 20 d\n00007f0062 20 e\n",
                 Some("names of compiled code"),
             ),
+            (
+                b"Java HotSpot(TM) 64-Bit Server VM (25.31-b07)\nMemory: 4k page\nCommandLine flags: -XX:+PrintGC\n",
+                Some("the head of a GC log"),
+            ),
+            (b"java 31912 cpu-clock: \n\t 13a80b608e0a Foo.bar (/tmp/perf-1.map)\n", Some("text of perf script whose")),
+            (b"see 12 things:\n  deadline 5\n", None),
             (b" DTiJ", None),
             (b"DTi", None),
             (b"", None),

@@ -191,13 +191,16 @@ fn json_behind_time<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<(&'a [u8]
     (cursor.peek() == Some(b'{')).then_some((cursor.0, stamp))
 }
 
-/// A line that begins with a time, perhaps behind its level.
+/// A line that begins with a time, perhaps behind its level or the name of a service.
 fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Line<'a>> {
     let mut cursor = Cursor(line);
     let mut level = severity(&mut cursor).unwrap_or_default();
     let mut stamp = bracketed(&mut cursor, stamps);
+    let mut is_named = false;
     if stamp.is_none() {
-        level = leading_level(&mut cursor)?;
+        let leading = leading_level(&mut cursor);
+        is_named = leading.is_none();
+        level = leading.or_else(|| name(&mut cursor))?;
         stamp = bracketed(&mut cursor, stamps);
     }
     let mut stamp = stamp?;
@@ -217,8 +220,8 @@ fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Line<'a>> {
         cursor = inner;
     }
     let mut head = head::read(cursor.0, Level::None);
-    // Times of day stand in any text.
-    if own.is_none() && stamp.clock == Clock::OfDay && head.level == Level::None {
+    // Times of day stand in any text, and any time behind a word.
+    if own.is_none() && (stamp.clock == Clock::OfDay || is_named) && head.level == Level::None {
         return None;
     }
     if head.level == Level::None && level != Level::None {
@@ -226,6 +229,13 @@ fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Line<'a>> {
     }
     let logger = if head.logger.is_empty() { writer } else { head.logger };
     Some(Line::Entry(Entry { stamp, head: Head { logger, ..head }, exception: b"" }))
+}
+
+/// A word before the time, which says nothing of the level.
+fn name(cursor: &mut Cursor<'_>) -> Option<Level> {
+    let end = memchr(b' ', &cursor.0[..cursor.0.len().min(WRITER_MAX_BYTES)])?;
+    cursor.0 = &cursor.0[end + 1..];
+    Some(Level::None)
 }
 
 /// `<34>1 `, `<34>`.

@@ -137,7 +137,9 @@ fn relative(cursor: &mut Cursor<'_>) -> Option<(Times, i64)> {
 }
 
 fn says(text: &[u8]) -> Option<Says<'_>> {
-    if text.starts_with(b"--- ") || text.starts_with(b"+++ ") || text.starts_with(b"strace: ") {
+    // Releases before 4.9 wrote `Process 12 attached` without their name.
+    let is_note = [&b"--- "[..], b"+++ ", b"strace: ", b"Process "].iter().any(|start| text.starts_with(start));
+    if is_note {
         return Some(Says::Note(text));
     }
     if let Some(rest) = text.strip_prefix(b"<... ") {

@@ -15,7 +15,7 @@ use crate::sysstat::parse::{self, Line};
 use crate::sysstat::parse_binary;
 use crate::sysstat::parse_json::{self, Interval, Values};
 use crate::sysstat::times::Clock;
-use crate::{Input, LoadError, input};
+use crate::{Input, LoadError, LoadOptions, input};
 
 /// The `source` column of everything that comes from these tools.
 pub(super) const SOURCE: &str = "sysstat";
@@ -31,9 +31,11 @@ const MS_NS: f64 = 1e6;
 /// A percent of a second, in ns.
 const PERCENT_NS: f64 = 1e7;
 
-pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
+pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
     let mut loader = Loader::default();
     for file in files {
+        // The caller knows how far off its times are, or does not mind.
+        loader.clock.takes_month_first = options.clock_offset_ns(file).is_some();
         let head = input::head(file, crate::SNIFF_BYTES)?;
         let cut = match (parse_binary::is_binary(&head), parse_json::is_sadf(&head)) {
             (true, _) => loader.binary(file)?,
@@ -375,7 +377,7 @@ impl Loader {
     }
 
     fn why_nothing(&self) -> String {
-        match self.has_ambiguous_date {
+        match self.has_ambiguous_date && self.clock.is_local {
             true => "a table of sysstat whose date may be two days; record with: S_TIME_FORMAT=ISO iostat -xt 1 (likewise mpstat, pidstat, sar)",
             false => "tables of sysstat without two rows that have a time; record with: S_TIME_FORMAT=ISO iostat -xt 1, or sar -o FILE 1",
         }

@@ -36,7 +36,7 @@ impl Reader for Sysstat {
         parse::is_tables(head) || parse_json::is_sadf(head) || parse_binary::is_binary(head)
     }
 
-    fn load(&self, files: &[PathBuf], _: &LoadOptions) -> Result<Recording, LoadError> {
-        load::load(files)
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+        load::load(files, options)
     }
 }

@@ -23,7 +23,14 @@ pub(super) enum Line<'a> {
 /// Whether a file that begins with `head` has tables of sysstat.
 pub(super) fn is_tables(head: &[u8]) -> bool {
     let lines = lines::of_head(head).filter(|line| !line.trim_ascii().is_empty()).take(LINES_BEFORE);
-    lines.into_iter().any(|text| first(text).is_some())
+    lines.into_iter().any(|text| first(text).is_some() || is_heading_of_iostat(text))
+}
+
+/// Whether a line is a heading that only iostat has: a file may be the end of a longer one, and begin without the first line.
+fn is_heading_of_iostat(text: &[u8]) -> bool {
+    let all = all_words(text);
+    let has = |word: &[u8]| all.contains(&word);
+    all.first() == Some(&&b"avg-cpu:"[..]) && has(b"%iowait") || has(b"%util") && (has(b"r/s") || has(b"rkB/s"))
 }
 
 /// Reads a line.
@@ -48,6 +55,7 @@ pub(super) fn line(text: &[u8]) -> Line<'_> {
 }
 
 fn first(text: &[u8]) -> Option<Line<'_>> {
+    let text = text.trim_ascii_start();
     text.starts_with(b"Linux ").then_some(())?;
     let all: Vec<&[u8]> = words(text).collect();
     let at = all.iter().position(|word| word.starts_with(b"(") && word.len() > 1 && word[1].is_ascii_digit())?;

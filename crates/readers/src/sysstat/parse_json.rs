@@ -51,7 +51,7 @@ pub(super) fn file(text: &[u8]) -> Result<File, String> {
 
 fn interval(one: &Map<String, Value>, zone: &str) -> Option<Interval> {
     let stamp = one.get("timestamp")?;
-    let midnight_ns = date(stamp["date"].as_str()?.as_bytes())?;
+    let midnight_ns = date(stamp["date"].as_str()?.as_bytes(), false)?;
     let time_ns = midnight_ns.checked_add(of_day(stamp["time"].as_str()?.as_bytes(), None)?)?;
     let is_utc = stamp["utc"].as_i64() == Some(1) || zone == "UTC";
     let values =

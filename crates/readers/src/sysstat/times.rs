@@ -14,6 +14,10 @@ pub(super) struct Clock {
     /// The midnight that times of day count from.
     midnight_ns: Option<i64>,
     last_ns: Option<i64>,
+    /// The same of a date that may be two, read as month and day: that it is where times have AM or PM.
+    month_first_ns: Option<i64>,
+    /// Whether such a date is taken for month and day anyway.
+    pub(super) takes_month_first: bool,
     /// Whether a time without a zone was read.
     pub(super) is_local: bool,
 }
@@ -21,7 +25,8 @@ pub(super) struct Clock {
 impl Clock {
     /// Takes the date of a first line; false if it may be two dates.
     pub(super) fn date(&mut self, text: &[u8]) -> bool {
-        self.midnight_ns = date(text);
+        self.month_first_ns = date(text, true);
+        self.midnight_ns = date(text, self.takes_month_first);
         self.last_ns = None;
         self.midnight_ns.is_some()
     }
@@ -33,6 +38,9 @@ impl Clock {
         }
         let of_day_ns = of_day(word, next)?;
         self.is_local = true;
+        if is_half(next) {
+            self.midnight_ns = self.midnight_ns.or(self.month_first_ns);
+        }
         let mut time_ns = self.midnight_ns?.checked_add(of_day_ns)?;
         if self.last_ns.is_some_and(|last_ns| last_ns - time_ns > BACK_NS) {
             self.midnight_ns = self.midnight_ns.and_then(|midnight| midnight.checked_add(DAY_NS));
@@ -50,7 +58,8 @@ impl Clock {
         }
         let [day, time, rest @ ..] = words else { return None };
         (rest.len() <= 1).then_some(())?;
-        let time_ns = date(day)?.checked_add(of_day(time, rest.first().copied())?)?;
+        let half = rest.first().copied();
+        let time_ns = date(day, self.takes_month_first || is_half(half))?.checked_add(of_day(time, half)?)?;
         self.is_local = true;
         Some(time_ns)
     }
@@ -71,8 +80,13 @@ pub(super) fn of_day(word: &[u8], next: Option<&[u8]>) -> Option<i64> {
     i64::try_from((hour * 3_600 + minute * 60 + second) * 1_000_000_000).ok()
 }
 
-/// A date; none of `05/06/26`, which is two. Years of two digits are of this century.
-pub(super) fn date(text: &[u8]) -> Option<i64> {
+/// Whether a word is the half of a day.
+fn is_half(word: Option<&[u8]>) -> bool {
+    matches!(word, Some(b"AM" | b"PM"))
+}
+
+/// A date; none of `05/06/26`, which is two, unless the month comes first. Years of two digits are of this century.
+pub(super) fn date(text: &[u8], is_month_first: bool) -> Option<i64> {
     let parts: Vec<&[u8]> = text.split(|byte| matches!(byte, b'-' | b'/' | b'.')).collect();
     let [first, second, third] = parts[..] else { return None };
     let number = |part: &[u8]| {
@@ -84,7 +98,7 @@ pub(super) fn date(text: &[u8]) -> Option<i64> {
         (4, ..) => (a, b, c),
         (_, 13.., 1..=12) => (c, b, a),
         (_, 1..=12, 13..) => (c, a, b),
-        _ if a == b => (c, a, b),
+        _ if a == b || is_month_first => (c, a, b),
         _ => return None,
     };
     midnight_ns(if year < 100 { year + 2_000 } else { year }, month, day)
@@ -107,8 +121,20 @@ mod tests {
             ("2026-13-27", None),
             ("x", None),
         ] {
-            assert_eq!(date(text.as_bytes()), expected, "{text}");
+            assert_eq!(date(text.as_bytes(), false), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_date_that_may_be_two_is_one_where_days_have_halves() {
+        let mut clock = Clock::default();
+        assert!(!clock.date(b"05/06/2026"));
+        assert_eq!(clock.of_row(b"11:59:59", None), None);
+        let sixth_of_may = midnight_ns(2026, 5, 6).unwrap();
+        assert_eq!(clock.of_row(b"01:00:00", Some(b"AM")), Some(sixth_of_may + 3_600_000_000_000));
+        let alone = Clock::default().alone(&[b"05/06/2026", b"01:00:00", b"AM"]);
+        assert_eq!(alone, Some(sixth_of_may + 3_600_000_000_000));
+        assert_eq!(Clock::default().alone(&[b"05/06/2026", b"01:00:00"]), None);
     }
 
     #[test]
