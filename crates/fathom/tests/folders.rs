@@ -119,3 +119,30 @@ fn what_cannot_be_read_in_a_folder_prevents_an_all_clear() {
     fs::write(at("notes.txt"), b"call me back").unwrap();
     assert_eq!(answer()["headline"]["kind"], "nothing_slow");
 }
+
+/// Text of perf script with times of perf's own clock, which begins when the machine does.
+fn perf_samples() -> String {
+    let sample = |number: usize| {
+        format!(
+            "java 4711/4712 [000] {}.500000:   10101010 cpu-clock:ppp: \n\t    7f0012345678 Work.run+0x10 (/tmp/perf-4711.map)\n\n",
+            3_000 + number
+        )
+    };
+    (0..20).map(sample).collect()
+}
+
+#[test]
+fn a_clock_of_its_own_is_enough_for_a_file_that_is_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("samples.txt"), perf_samples()).unwrap();
+    let alone = fathom(folder.path(), &["explain", "--json", "samples.txt"]);
+    let answer: Value = serde_json::from_slice(&alone.stdout).unwrap();
+    assert!(answer["losses"].to_string().contains("distances are right and dates may not be"), "{answer}");
+    let age_ns = START_NS.abs_diff(answer["recording"]["to_ns"].as_i64().unwrap());
+    assert!(age_ns < u64::try_from(START_NS).unwrap() / 2, "placed near today and not at the epoch: {answer}");
+    // Beside another file nobody knows where it belongs.
+    write_recording(&at("one.fathom"), 4711);
+    let beside = fathom(folder.path(), &["explain", "samples.txt", "one.fathom"]);
+    assert!(stderr(&beside).contains("perf's own clock, which nothing relates to another one"), "{}", stderr(&beside));
+}

@@ -31,7 +31,7 @@ const READ_TOGETHER_BYTES: usize = 16 << 20;
 const AHEAD_MAX_BYTES: usize = 256 << 20;
 
 /// When a file was written, or the epoch where the system does not say.
-pub(crate) fn written_ns(file: &Path) -> i64 {
+pub fn written_ns(file: &Path) -> i64 {
     let written = fs::metadata(file).and_then(|data| data.modified()).ok();
     let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0)

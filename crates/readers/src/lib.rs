@@ -27,8 +27,9 @@ mod utf16;
 mod wire;
 
 pub use error::LoadError;
-pub use input::Input;
+pub use input::{Input, written_ns};
 pub use latency::arrivals::{Arrivals, Arrived, arrivals, as_request};
+pub use time::TIMES_NS;
 
 use std::path::{Path, PathBuf};
 

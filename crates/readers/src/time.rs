@@ -57,7 +57,7 @@ pub(crate) fn midnight_ns(year: i64, month: i64, day: i64) -> Option<i64> {
 }
 
 /// Times that are believed: 1990 to 2190, in ns since the epoch.
-pub(crate) const TIMES_NS: std::ops::Range<i64> = 631_152_000_000_000_000..6_942_672_000_000_000_000;
+pub const TIMES_NS: std::ops::Range<i64> = 631_152_000_000_000_000..6_942_672_000_000_000_000;
 
 const MONTHS: [&[u8]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];

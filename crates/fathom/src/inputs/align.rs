@@ -6,6 +6,7 @@
 
 use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::{Recording, Table};
+use fathom_readers::{TIMES_NS, written_ns};
 
 use super::collections::{AGREES, SEVERAL, SLACK_NS, collections, share_of_same};
 use super::source::{Source, traits};
@@ -49,6 +50,21 @@ pub(super) fn by_offset(source: &mut Source, offset_ns: i64) {
     let name = super::file_name(&source.paths[0]);
     let says = format!("{name} was moved by {:.3} s, as --clock-offset says", offset_ns as f64 / 1e9);
     recording.add_loss(source.format, loss::CLOCK_ESTIMATED, 0, &says);
+}
+
+/// Moves what a source gave whose clock counts from a start of its own to where it ends when its file was written.
+pub(super) fn by_writing(source: &mut Source) {
+    let path = &source.paths[0];
+    let name = super::file_name(path);
+    let moved_ns = match source.recording.time_range_ns() {
+        Some((_, last_ns)) if last_ns < TIMES_NS.start => written_ns(path).saturating_sub(last_ns),
+        _ => 0,
+    };
+    Moved { steps: vec![(i64::MIN, moved_ns)], matched: 0, residual_ns: 0 }.apply(&mut source.recording);
+    let says = format!(
+        "{name}: its clock is one of its own; it is placed by when the file was written, so that distances are right and dates may not be. Beside other files give --clock-offset {name}=TIME"
+    );
+    source.recording.add_loss(source.format, loss::CLOCK_ESTIMATED, 0, &says);
 }
 
 fn move_to(log: &mut Source, reference: &[(i64, i64)], reference_name: &str) {

@@ -28,7 +28,8 @@ enum Job {
     Files(&'static dyn Reader, Vec<PathBuf>),
 }
 
-pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> Loaded {
+/// Reads it; `is_all` if nothing else will be on the same axis.
+pub(super) fn load(found: Found, options: &LoadOptions, is_all: bool, progress: &Progress) -> Loaded {
     workers::prepare();
     let mut loaded = Loaded { sources: Vec::new(), refused: found.refused, unread: found.unread };
     let mut readers = Vec::new();
@@ -36,11 +37,13 @@ pub(super) fn load(found: Found, options: &LoadOptions, progress: &Progress) -> 
     // Those that overlap are compared row by row.
     let may_overlap = jobs.iter().filter(|job| job.may_overlap()).count() > 1;
     let options = &LoadOptions { for_verdicts: options.for_verdicts && !may_overlap, ..options.clone() };
+    let is_alone = is_all && jobs.len() == 1 && options.clock_offsets.is_empty();
     for job in jobs {
         let Some(first) = job.paths().first().cloned() else { continue };
         progress.says(&format!("reading {}", first.display()));
         let reader = job.reader();
-        match job.run(options) {
+        let by_itself = |refusal| if is_alone { job.run_by_itself(options).map_err(|_| refusal) } else { Err(refusal) };
+        match job.run(options).or_else(by_itself) {
             Ok(source) if source.recording.is_empty() && source.rows() == 0 => {
                 loaded.refused.push(format!("{}: {}", first.display(), why_nothing(&source)));
             }
@@ -103,17 +106,22 @@ impl Job {
         self.reader().is_none_or(|reader| reader.name() == "jfr")
     }
 
-    fn run(self, options: &LoadOptions) -> Result<Source, String> {
-        match self {
-            Job::Recording(path) => {
-                let recording = crate::finish::open(&path).map_err(|error| error.to_string())?;
-                Ok(Source { paths: vec![path], format: RECORDING, recording })
-            }
+    fn run(&self, options: &LoadOptions) -> Result<Source, String> {
+        let (format, recording) = match self {
+            Job::Recording(path) => (RECORDING, crate::finish::open(path).map_err(|error| error.to_string())?),
             Job::Files(reader, paths) => {
-                let recording = reader.load(&paths, options).map_err(|error| error.to_string())?;
-                Ok(Source { paths, format: reader.name(), recording })
+                (reader.name(), reader.load(paths, options).map_err(|error| error.to_string())?)
             }
-        }
+        };
+        Ok(Source { paths: self.paths().to_vec(), format, recording })
+    }
+
+    /// The same of files whose clock nothing relates to another one: without others on the axis it does not have to be.
+    fn run_by_itself(&self, options: &LoadOptions) -> Result<Source, String> {
+        let clock_offsets = self.paths().iter().map(|path| (path.clone(), 0)).collect();
+        let mut source = self.run(&LoadOptions { clock_offsets, ..options.clone() })?;
+        align::by_writing(&mut source);
+        Ok(source)
     }
 }
 

@@ -161,7 +161,7 @@ fn read_found(found: find::Found, hints: &Hints, terminal: &Terminal) -> Result<
     let options = hints.options(terminal)?;
     let progress = Progress::start();
     let unpacked = found.unpacked.clone();
-    let mut loaded = load::load(found, &options, &progress);
+    let mut loaded = load::load(found, &options, hints.latency.is_empty(), &progress);
     let is_read = |unpacked: &&Unpacked| loaded.sources.iter().any(|source| is_from(&source.paths, unpacked));
     let unread = unpacked.iter().filter(|unpacked| !is_read(unpacked)).flat_map(|unpacked| unpacked.lost());
     let unread: Vec<String> = unread.collect();
@@ -201,7 +201,7 @@ fn is_from(paths: &[PathBuf], unpacked: &Unpacked) -> bool {
 /// Latencies named with `--latency` are wanted, so that a failure to read them is final.
 fn load_latencies(files: &[PathBuf], options: &LoadOptions, progress: &Progress) -> Result<Vec<Source>> {
     let found = find::find_latencies(files, options.latency_pattern.is_some());
-    let mut loaded = load::load(found, options, progress);
+    let mut loaded = load::load(found, options, false, progress);
     match loaded.refused.pop() {
         Some(refusal) => bail!(refusal),
         None => Ok(loaded.sources),

@@ -8,17 +8,15 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Frame as Row, FrameId, Recording, StackId, Table};
 use rustc_hash::FxHashMap;
 
-use crate::LoadError;
 use crate::cycles::{self, Cycles};
 use crate::lines::{self, Line};
 use crate::perf_script::parse::{self, Frame, Heading};
 use crate::perf_script::symbols::{is_of_a_jvm, layer_and_name};
+use crate::time::TIMES_NS;
+use crate::{LoadError, LoadOptions};
 
 /// The `source` column of everything that comes from perf.
 pub(super) const SOURCE: &str = "perf_script";
-
-/// Times from 1990 on are of the wall clock, in ns: perf's own counts from the start of the machine.
-const WALL_FROM_NS: i64 = 631_152_000_000_000_000;
 
 /// Events whose period is in ns.
 const CLOCKS: &[&[u8]] = &[b"cpu-clock", b"task-clock"];
@@ -36,9 +34,11 @@ const RECORD_WITH: &str = "perf record -k CLOCK_REALTIME -e cpu-clock -g -F 99 -
 /// Of system calls the file itself is read, as text has no clock that they can be placed by.
 const CALLS_WITH: &str = "perf record -k CLOCK_MONOTONIC -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -o calls.data -p PID -- sleep 10";
 
-pub(super) fn load(files: &[PathBuf]) -> Result<Recording, LoadError> {
+pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
     let mut loader = Loader::default();
     for file in files {
+        // Moved later by what the caller knows.
+        loader.has_offset = options.clock_offset_ns(file).is_some();
         let cut = lines::read(file, &mut |line| loader.line(line))?;
         loader.end_of_sample();
         loader.check(file)?;
@@ -75,6 +75,8 @@ struct Loader {
     of_jvms: HashMap<i64, usize>,
     cycles: Cycles,
     without_wall: u64,
+    /// Whether the caller places times of perf's own clock.
+    has_offset: bool,
     /// Whether system calls are among the events.
     has_calls: bool,
     /// Samples of events that mean nothing here.
@@ -104,7 +106,7 @@ impl Loader {
 
     fn heading(&mut self, heading: &Heading<'_>) {
         self.has_calls |= [&b"raw_syscalls:"[..], b"syscalls:"].iter().any(|start| heading.event.starts_with(start));
-        if heading.time_ns < WALL_FROM_NS {
+        if heading.time_ns < TIMES_NS.start && !self.has_offset {
             self.without_wall += 1;
             return;
         }

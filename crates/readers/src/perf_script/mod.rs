@@ -28,7 +28,7 @@ impl Reader for PerfScript {
         parse::is_script(head)
     }
 
-    fn load(&self, files: &[PathBuf], _: &LoadOptions) -> Result<Recording, LoadError> {
-        load::load(files)
+    fn load(&self, files: &[PathBuf], options: &LoadOptions) -> Result<Recording, LoadError> {
+        load::load(files, options)
     }
 }
