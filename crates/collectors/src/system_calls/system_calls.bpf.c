@@ -23,8 +23,10 @@
 #define WAITS_WITH_STACK_PER_SECOND 50
 #define WAITS_PER_SECOND 400
 
-/* The stack is taken of waits as by somebody who looks so often: of a shorter one in proportion to its length. */
-#define LOOK_NS 100000000
+/* For so long a stack is not taken again of waits in the same place: less than user space believes it. */
+#define BELIEVED_NS 8000000000ULL
+/* Places of which that is remembered; a power of two. */
+#define PLACES 4096
 
 const volatile struct {
 	__u64 threshold_ns;
@@ -81,6 +83,19 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 2 << 20);
 } slow SEC(".maps");
+
+/* A place that threads waited in, and when its stack was taken. */
+struct taken {
+	__u64 place;
+	__u64 at_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES);
+	__type(key, __u32);
+	__type(value, struct taken);
+} stacks_taken SEC(".maps");
 
 struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
 struct budget waits_with_stack SEC(".data.budget") = {}, waits SEC(".data.budget") = {};
@@ -218,9 +233,29 @@ static __always_inline void send_with_stack(arguments args, __u64 began_ns, __u6
 	bpf_ringbuf_submit(event, 0);
 }
 
-static __always_inline bool is_looked_at(__u64 duration_ns)
+/* A thread that waits for the same at the same depth does so in the same place: one stack tells of all such waits. */
+static __always_inline __u64 place_of(struct pt_regs *registers, __u32 tid)
 {
-	return duration_ns >= LOOK_NS || bpf_get_prandom_u32() % LOOK_NS < duration_ns;
+	__u64 place = stack_pointer(registers) ^ (__u64)tid << 40;
+
+	/* Multiplied by odd numbers, so that neighbours differ in all bits. */
+	return (place * 0x9E3779B97F4A7C15ULL) ^ (first_argument(registers) * 0xC2B2AE3D27D4EB4FULL);
+}
+
+/* Whether the stack of a wait in this place is wanted, which is then taken for taken. */
+static __always_inline bool takes_stack(__u64 place, __u64 now_ns)
+{
+	__u32 index = (place >> 40) & (PLACES - 1);
+	struct taken *taken = bpf_map_lookup_elem(&stacks_taken, &index);
+	__u64 no_loss = 0;
+
+	if (!taken || (taken->place == place && now_ns - taken->at_ns < BELIEVED_NS))
+		return false;
+	if (!is_affordable(&waits_with_stack, now_ns, WAITS_WITH_STACK_PER_SECOND, &no_loss))
+		return false;
+	taken->place = place;
+	taken->at_ns = now_ns;
+	return true;
 }
 
 static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number,
@@ -239,15 +274,11 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* A thread that waits for the same at the same depth does so in the same place: one stack tells of all such waits. */
 static __always_inline void send_wait(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
 {
-	__u64 now_ns = began_ns + duration_ns, no_loss = 0;
-
 	if (waits_unwanted)
 		return;
-	if (is_looked_at(duration_ns) &&
-	    is_affordable(&waits_with_stack, now_ns, WAITS_WITH_STACK_PER_SECOND, &no_loss))
+	if (takes_stack(place_of((struct pt_regs *)args[0], tid), began_ns + duration_ns))
 		send_with_stack(args, began_ns, duration_ns, tid, number);
 	else
 		send(args, began_ns, duration_ns, tid, number, &waits, WAITS_PER_SECOND, &losses.waits_over_budget);

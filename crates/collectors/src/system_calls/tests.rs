@@ -113,6 +113,29 @@ fn waiting_for_a_peer_has_no_stack_and_mere_waiting_is_not_told() {
     assert!(seen.counted(counter::SYSTEM_CALLS_NS, "clock_nanosleep") >= 60e6);
 }
 
+/// Sixty idle threads wait in one place each: their stacks are taken once, and leave room for that of who begins to wait elsewhere.
+#[test]
+fn a_wait_in_a_new_place_has_its_stack_beside_idle_threads() {
+    if !can_load("a_wait_in_a_new_place_has_its_stack_beside_idle_threads") {
+        return;
+    }
+    const IDLE: usize = 60;
+    const WAITS: usize = 20;
+    let seen = observed(&COLLECTOR, || {
+        thread::scope(|scope| {
+            for _ in 0..IDLE {
+                scope.spawn(|| (0..35).for_each(|_| thread::sleep(Duration::from_millis(80))));
+            }
+            thread::sleep(Duration::from_millis(2_300));
+            (0..WAITS).for_each(|_| thread::sleep(Duration::from_millis(8)));
+        });
+    });
+    let is_short =
+        |sample: &Sample| sample.tid == seen.tid && sample.weight_ns < 50_000_000 && sample.stack_id != StackId(0);
+    let told = seen.found.samples.rows().filter(is_short).count();
+    assert!(told >= WAITS - 2, "{told} of {WAITS}");
+}
+
 /// More threads and calls than there are places for: the others are in the hash map, and none is counted twice or lost.
 #[test]
 fn sums_are_whole_when_their_places_are_taken() {

@@ -194,13 +194,13 @@ fn json_behind_time<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<(&'a [u8]
 /// A line that begins with a time, perhaps behind its level or the name of a service.
 fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Line<'a>> {
     let mut cursor = Cursor(line);
-    let mut level = severity(&mut cursor).unwrap_or_default();
+    let mut level = head::severity(&mut cursor).unwrap_or_default();
     let mut stamp = bracketed(&mut cursor, stamps);
     let mut is_named = false;
     if stamp.is_none() {
         let leading = leading_level(&mut cursor);
-        is_named = leading.is_none();
-        level = leading.or_else(|| name(&mut cursor))?;
+        is_named = leading.is_none() && cursor.run(|byte| byte != b' ').len() <= WRITER_MAX_BYTES && cursor.eat(b" ");
+        level = leading.or(is_named.then_some(Level::None))?;
         stamp = bracketed(&mut cursor, stamps);
     }
     let mut stamp = stamp?;
@@ -229,24 +229,6 @@ fn bare<'a>(line: &'a [u8], stamps: &mut Stamps) -> Option<Line<'a>> {
     }
     let logger = if head.logger.is_empty() { writer } else { head.logger };
     Some(Line::Entry(Entry { stamp, head: Head { logger, ..head }, exception: b"" }))
-}
-
-/// A word before the time, which says nothing of the level.
-fn name(cursor: &mut Cursor<'_>) -> Option<Level> {
-    let end = memchr(b' ', &cursor.0[..cursor.0.len().min(WRITER_MAX_BYTES)])?;
-    cursor.0 = &cursor.0[end + 1..];
-    Some(Level::None)
-}
-
-/// `<34>1 `, `<34>`.
-fn severity(cursor: &mut Cursor<'_>) -> Option<Level> {
-    let mut rest = *cursor;
-    rest.expect(b"<")?;
-    let priority = rest.integer().filter(|priority| *priority < 192)?;
-    rest.expect(b">")?;
-    rest.eat(b"1 ");
-    *cursor = rest;
-    Some(Level::of_severity(priority % 8))
 }
 
 /// `[2026-11-28 03:38:57,123]`, or without the brackets.

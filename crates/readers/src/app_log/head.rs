@@ -204,6 +204,17 @@ fn is_logger(text: &[u8], is_marked: bool) -> bool {
     text.first().is_some_and(u8::is_ascii_alphabetic) && text.iter().all(is_name) && (is_marked || points >= 2)
 }
 
+/// `<34>1 `, `<34>`.
+pub(super) fn severity(cursor: &mut Cursor<'_>) -> Option<Level> {
+    let mut rest = *cursor;
+    rest.expect(b"<")?;
+    let priority = rest.integer().filter(|priority| *priority < 192)?;
+    rest.expect(b">")?;
+    rest.eat(b"1 ");
+    *cursor = rest;
+    Some(Level::of_severity(priority % 8))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
