@@ -2,10 +2,11 @@
 
 use fathom_compare::statistics::{Interval, Order};
 use fathom_compare::{
-    Appearance, Comparison, FactDifference, FactsCompared, LostDifference, Measure, MeasureDifference, Outcome, Side,
-    State, percent,
+    Appearance, Comparison, FactDifference, FactsCompared, LostDifference, Measure, MeasureDifference, Outcome, Run,
+    Side, State, percent,
 };
 
+use super::profiles;
 use super::section::Section;
 use crate::units::amount;
 
@@ -18,7 +19,7 @@ const CHANGED_NS: f64 = 1_000.0;
 /// All parts, but those with nothing in them.
 pub(super) fn all(comparison: &Comparison, rows: usize) -> Vec<Section> {
     let unit = if comparison.per_request { "per request" } else { "per second" };
-    let all = [
+    let mut all = vec![
         facts(&comparison.facts, rows),
         Section::verdict(&comparison.verdict.says),
         measures(comparison),
@@ -26,6 +27,10 @@ pub(super) fn all(comparison: &Comparison, rows: usize) -> Vec<Section> {
         lost("Lost time by cause", &comparison.causes, unit, comparison, rows).note(causes_note(comparison)),
         lost("Thread time by state", &comparison.states, unit, comparison, rows),
     ];
+    if comparison.a.runs.iter().chain(&comparison.b.runs).all(Run::is_profile) {
+        all.truncate(2);
+        all.extend(profiles::sections(comparison, rows));
+    }
     all.into_iter().filter(|section| !section.is_empty()).collect()
 }
 
