@@ -96,8 +96,25 @@ fn name(recording: &Recording, frame: Frame) -> String {
     let (name, module) = (recording.text(frame.symbol), recording.text(frame.module));
     match name.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit())) {
         true => format!("(no name in {})", if module.is_empty() { "unknown code" } else { module }),
-        false => name.to_owned(),
+        false => without_addresses(name),
     }
+}
+
+/// `A$$Lambda$2.run` of `A$$Lambda$2.0x00007f0bd8000c28.run`: where the JVM put a hidden class differs from run to run.
+fn without_addresses(name: &str) -> String {
+    let is_address = |part: &str| {
+        part.strip_prefix("0x").is_some_and(|hex| hex.len() >= 8 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let mut kept = String::with_capacity(name.len());
+    for part in name.split_inclusive(['.', '/', '+']) {
+        match is_address(part.trim_end_matches(['.', '/', '+'])) {
+            false => kept.push_str(part),
+            // What stood before it ends as it did.
+            true if part.ends_with(['.', '/', '+']) => {}
+            true => drop(kept.pop()),
+        }
+    }
+    kept
 }
 
 /// A frame on both sides, each as a part of all samples of the side.
@@ -263,6 +280,20 @@ mod tests {
         assert!(found[0].frames.iter().all(|one| one.may_be_chance == Some(true)));
         assert!(compare([&run(&[("a", 5)]), &Profiles::new()]).is_empty());
         assert!(compare([&run(&[("a", 5)]), &run(&[("a", 9)])])[0].frames.is_empty());
+    }
+
+    #[test]
+    fn hidden_classes_have_one_name() {
+        for (name, expected) in [
+            ("Busy$$Lambda$2.0x00007f0bd8000c28.run", "Busy$$Lambda$2.run"),
+            ("java.lang.invoke.LambdaForm$MH/0x00007f118c002c00.invoke", "java.lang.invoke.LambdaForm$MH/invoke"),
+            ("A$$Lambda/0x00007f118c002c00", "A$$Lambda"),
+            ("a.0x1.b", "a.0x1.b"),
+            ("f(a.b, c/d)", "f(a.b, c/d)"),
+            ("", ""),
+        ] {
+            assert_eq!(without_addresses(name), expected);
+        }
     }
 
     #[test]

@@ -52,7 +52,13 @@ fn table(
         };
         let chance = if one.may_be_chance == Some(true) { "~" } else { "" };
         let change = format!("{:+.1} points", (b - a) * 100.0);
-        vec![one.frame.clone(), amount(a, "ratio"), amount(b, "ratio"), change, format!("{became}{chance}")]
+        vec![
+            one.frame.clone(),
+            amount(a, "ratio"),
+            amount(b, "ratio"),
+            change,
+            format!("{became} {chance}").trim().to_owned(),
+        ]
     };
     Section::new(heading).table(&[&profile.event, "A", "B", "", ""], frames.iter().map(row).collect(), rows)
 }
