@@ -158,7 +158,7 @@ impl Loader {
             let says = format!("{} requests are of more than {MAX_NAMES} kinds and have no name", self.unnamed);
             self.recording.add_loss(SOURCE, loss::LIMIT, self.unnamed, &says);
         }
-        self.mix.write(&mut self.recording, series);
+        self.mix.write(&mut self.recording, SOURCE, series);
         self.recording
     }
 }

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use crate::counts::{Counts, Id};
 use crate::latency::kinds::Kinds;
-use crate::latency::load::SOURCE;
 use crate::latency::parse_request::Request;
 use crate::lines;
 
@@ -46,10 +45,10 @@ impl Mix {
         *self.known.entry(name).or_insert_with(|| kinds.of(text))
     }
 
-    pub(super) fn write(self, recording: &mut Recording, series: i64) {
+    pub(super) fn write(self, recording: &mut Recording, source: &str, series: i64) {
         if self.kinds.is_full {
             let says = "requests are of more kinds than are kept apart: the others are counted together";
-            recording.add_loss(SOURCE, loss::LIMIT, 0, says);
+            recording.add_loss(source, loss::LIMIT, 0, says);
         }
         let kinds: Vec<String> = self.kinds.names();
         let kinds: Vec<StrId> =
@@ -59,7 +58,7 @@ impl Mix {
             statuses.resize(usize::from(status), StrId(0));
             statuses.push(recording.strings.intern(&status.to_string()));
         }
-        self.by_kind.write(recording, SOURCE, (counter::REQUEST_KINDS_COUNT, series), &kinds);
-        self.by_status.write(recording, SOURCE, (counter::REQUEST_STATUS_COUNT, series), &statuses);
+        self.by_kind.write(recording, source, (counter::REQUEST_KINDS_COUNT, series), &kinds);
+        self.by_status.write(recording, source, (counter::REQUEST_STATUS_COUNT, series), &statuses);
     }
 }
