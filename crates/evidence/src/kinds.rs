@@ -480,7 +480,7 @@ words! {
         LOG_MESSAGES_COUNT = "log_messages_count";
         /// Requests that began since an access log, or another file of named requests, begins (method and path: `<*>` stands for ids); by the second, or longer steps for a long log.
         REQUEST_KINDS_COUNT = "request_kinds_count";
-        /// The same by the status of their answers (`503`).
+        /// Requests that began since an access log begins, by the status of their answers (`503`); by the second, or longer steps for a long log.
         REQUEST_STATUS_COUNT = "request_status_count";
     }
 }
