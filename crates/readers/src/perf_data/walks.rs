@@ -77,7 +77,9 @@ impl Walks {
 fn remedy(end: WalkEnd) -> &'static str {
     match end {
         WalkEnd::EndOfCopy => "; record with more: --call-graph dwarf,32768",
-        WalkEnd::NotLoaded => ", as it is not on this machine or another one: copy it beside perf.data",
+        WalkEnd::NotLoaded => {
+            ", as it is not here, another one, or not to be read: copy it beside perf.data; as root give the folder or --no-sandbox"
+        }
         WalkEnd::JitCode => "; run the JVM with -XX:+PreserveFramePointer",
         _ => "",
     }
