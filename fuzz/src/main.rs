@@ -40,7 +40,7 @@ macro_rules! targets {
 // Each is a file in `targets`; .ci/checks/fuzz runs those that it finds there.
 targets! {
     app_log archive attach blktrace collapsed firefox gc_log hotspot hs_err hsperfdata jcmd jfr jstat latency mask mcp minutes otlp page
-    pcap perf_data perf_map perf_script perf_trace perfetto pprof prometheus recording rings speedscope strace symbols sysstat thread_dump
+    pcap perf_data perf_map perf_script perf_trace perfetto pprof proc_files prometheus recording rings speedscope strace symbols sysstat thread_dump
     usdt vmstat watch_config
 }
 

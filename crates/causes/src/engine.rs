@@ -126,7 +126,9 @@ impl Answer {
             unexplained: unexplained::of(&comparison, &self.left, rest, self.lost_ns),
             requests: summary::ports(&comparison),
             changed,
-            messages: messages::that_differ(analysis),
+            messages: messages::that_differ(analysis, messages::Lines::Messages),
+            request_kinds: messages::that_differ(analysis, messages::Lines::Requests),
+            statuses: messages::that_differ(analysis, messages::Lines::Statuses),
             causes,
             losses,
         }

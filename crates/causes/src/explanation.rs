@@ -34,20 +34,29 @@ pub struct Explanation {
     /// What changed within the recording, the largest change first; there where nothing can be called slow, and where no cause of the slowness is named.
     pub changed: Vec<Change>,
     /// Kinds of messages in logs that came more or less often in the slow time, the clearest difference first. They are by-products: none is a cause.
-    pub messages: Vec<MessageKind>,
+    pub messages: Vec<LineKind>,
+    /// The same of requests by method and path, where an access log or another file of latencies names them: a request is as often the victim of a
+    /// slowdown as it makes one.
+    pub request_kinds: Vec<LineKind>,
+    /// The same of the status of their answers.
+    pub statuses: Vec<LineKind>,
     /// What is missing from the recording.
     pub losses: Vec<LossNote>,
 }
 
-/// A kind of message in logs of the application, slow time against baseline.
+/// A kind of message in logs of the application, or of requests, slow time against baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MessageKind {
-    /// Level, logger, and what its messages have in common.
+pub struct LineKind {
+    /// Level, logger, and what its messages have in common; method and path of requests; status of answers.
     pub says: String,
     /// How many came per second in the slow time.
     pub slow_per_s: f64,
     /// How many came per second in the baseline.
     pub baseline_per_s: f64,
+    /// Its part of all messages in the slow time.
+    pub slow_ratio: f64,
+    /// Its part of all messages in the baseline.
+    pub baseline_ratio: f64,
     /// Odds of a message to be of this kind in the slow time, by those in the baseline.
     pub odds_ratio: f64,
     /// Lower end of its 95 % interval.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::appearance::Appearance;
 use crate::comparable::percent;
 use crate::facts::{Facts, FactsCompared};
-use crate::lost::{self, Appearance, LostDifference};
+use crate::lost::{self, LostDifference};
 use crate::measures::Measure;
 use crate::run::Run;
 use crate::statistics::{ChangePoint, FALSE_ALARMS, change_points};

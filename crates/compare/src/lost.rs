@@ -4,19 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::appearance::Appearance;
 use crate::run::Run;
-
-/// What became of something from the first side to the second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Appearance {
-    /// In most runs of the second side, and in none of the first.
-    Appeared,
-    /// In most runs of the first side, and in none of the second.
-    Went,
-    /// Anything else.
-    Both,
-}
 
 /// Thread time of a cause or a state on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::facts::Facts;
 use crate::latencies::Latencies;
+use crate::profiles::{self, Profiles};
 
 /// What is compared of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -39,11 +40,18 @@ pub struct Run {
     /// What was set and built in.
     #[serde(skip)]
     pub facts: Facts,
+    /// Sums of a profile that has no time of each sample.
+    #[serde(skip)]
+    pub profiles: Profiles,
 }
 
 impl Run {
     /// Of a recording.
     pub fn of(name: &str, recording: &Recording) -> Run {
+        if profiles::is_untimed(recording) {
+            let run = Run::without_times(name, recording, &explain_nothing(recording));
+            return Run { profiles: profiles::of(recording), ..run };
+        }
         match investigate(recording, &ExplainOptions::default()) {
             Some((analysis, explanation)) => Run::of_analysis(name, &analysis, &explanation),
             None => Run::without_times(name, recording, &explain_nothing(recording)),
@@ -81,6 +89,11 @@ impl Run {
             others_cpu: others_cpu(analysis),
             ..Run::without_times(name, analysis.sources.recording, explanation)
         }
+    }
+
+    /// Whether it is a profile without a time of each sample.
+    pub fn is_profile(&self) -> bool {
+        !self.profiles.is_empty()
     }
 
     /// Requests per second.

@@ -6,6 +6,7 @@ use crate::comparable::{self, Accepted, Reason, percent};
 use crate::facts::{Facts, FactsCompared};
 use crate::lost::{self, LostDifference};
 use crate::measures::{self, MeasureDifference};
+use crate::profiles::{self, ProfileDifference};
 use crate::requirement::{Outcome, Requirement};
 use crate::run::Run;
 use crate::statistics::Order;
@@ -68,6 +69,10 @@ pub struct Comparison {
     pub causes: Vec<LostDifference>,
     /// Thread time by state.
     pub states: Vec<LostDifference>,
+    /// Frames of profiles that have no time of each sample, by what was sampled; empty for all other runs.
+    pub profiles: Vec<ProfileDifference>,
+    /// What only one side of these sampled.
+    pub profiles_one_sided: Vec<String>,
     /// What came of the requirements.
     pub requirements: Vec<Outcome>,
     /// The first side.
@@ -87,7 +92,13 @@ pub fn compare(a: Vec<Run>, b: Vec<Run>, accepted: &[Accepted], requirements: &[
     let mut because = comparable::reasons(&a, &b, &measures, &facts);
     because.extend(comparable::drift(&measures));
     because.retain(|reason| !accepted.contains(&reason.kind));
-    let verdict = verdict([a.len(), b.len()], &measures, because);
+    let are_profiles = a.iter().chain(&b).all(Run::is_profile);
+    let profiles_of = |side: &[Run]| profiles::sum(side.iter().filter(|_| are_profiles).map(|run| &run.profiles));
+    let (profiles_a, profiles_b) = (profiles_of(&a), profiles_of(&b));
+    let verdict = match are_profiles {
+        true => of_profiles(),
+        false => verdict([a.len(), b.len()], &measures, because),
+    };
     let is_comparable = !matches!(verdict.kind, VerdictKind::NotComparable | VerdictKind::NoVerdict);
     Comparison {
         schema: SCHEMA,
@@ -99,6 +110,8 @@ pub fn compare(a: Vec<Run>, b: Vec<Run>, accepted: &[Accepted], requirements: &[
         per_request: a.iter().chain(&b).all(|run| run.latencies.is_some()),
         causes: lost::compare(&a, &b, |run| &run.causes),
         states: lost::compare(&a, &b, |run| &run.states),
+        profiles: profiles::compare([&profiles_a, &profiles_b]),
+        profiles_one_sided: profiles::one_sided([&profiles_a, &profiles_b]),
         a: Side::of(a),
         b: Side::of(b),
     }
@@ -110,6 +123,12 @@ impl Side {
         let seconds: f64 = runs.iter().map(Run::seconds).sum();
         Side { requests_per_s: counts.map(|count| count / seconds), runs }
     }
+}
+
+/// Of profiles alone.
+fn of_profiles() -> Verdict {
+    let says = "not comparable: there are no requests in profiles without times, which say where time went and not how long anything took";
+    Verdict { kind: VerdictKind::NotComparable, says: says.to_owned(), because: Vec::new() }
 }
 
 fn verdict(runs: [usize; 2], measures: &[MeasureDifference], because: Vec<Reason>) -> Verdict {

@@ -478,6 +478,10 @@ words! {
         CLASS_HISTOGRAM_BYTES = "class_histogram_bytes";
         /// Messages in logs of the application since the log begins (level, logger and what messages of its kind have in common; `exception` and the class of each exception); by the second, or longer steps for a long log.
         LOG_MESSAGES_COUNT = "log_messages_count";
+        /// Requests that began since an access log, or another file of named requests, begins (method and path: `<*>` stands for ids); by the second, or longer steps for a long log.
+        REQUEST_KINDS_COUNT = "request_kinds_count";
+        /// Requests that began since an access log begins, by the status of their answers (`503`); by the second, or longer steps for a long log.
+        REQUEST_STATUS_COUNT = "request_status_count";
     }
 }
 

@@ -155,3 +155,37 @@ fn logs_name_what_came_more_often_in_slow_time() {
     let by_latency = kinds_that_differ("logback.txt.gz", &["--latency", "latency.csv"]);
     assert!(by_latency.iter().any(|(says, more)| *more && says.contains("No answer")), "{by_latency:?}");
 }
+
+/// Half of the requests are reports in seconds 20 to 32 and a tenth before and after; a tenth is answered with 503 then.
+#[test]
+fn an_access_log_names_the_requests_that_slow_time_has_more_of() {
+    let testdata = folder("../latency");
+    let says = |command: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_fathom"));
+        program.args([command, "access.log.gz", "--json"]).current_dir(&testdata).env("TZ", "UTC");
+        let output = program.output().expect("the program starts");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let more = |kinds: &Value| {
+        let kinds = kinds.as_array().expect("kinds").iter();
+        let more = kinds.filter(|kind| kind["differs"] == true && kind["odds_ratio"].as_f64() > Some(1.0));
+        more.map(|kind| kind["says"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let answer = says("explain");
+    let mut requests = more(&answer["request_kinds"]);
+    requests.sort_unstable();
+    assert_eq!(
+        (requests, more(&answer["statuses"])),
+        (vec!["GET /broken/carts/<*>".into(), "GET /reports/<*>".into()], vec!["503".into()])
+    );
+    let reports = answer["request_kinds"]
+        .as_array()
+        .and_then(|kinds| kinds.iter().find(|kind| kind["says"] == "GET /reports/<*>"));
+    let part = |name: &str| reports.and_then(|kind| kind[name].as_f64()).unwrap_or_default();
+    assert!((0.4..0.65).contains(&part("slow_ratio")) && (0.05..0.15).contains(&part("baseline_ratio")), "{reports:?}");
+    // It is evidence and no cause.
+    assert!(answer["causes"].as_array().expect("causes").iter().all(|cause| cause["share"].as_f64() == Some(0.0)));
+    let found = &says("logs")["logs"][0];
+    assert_eq!(more(&found["statuses"]["compared"]["kinds"]), ["503"]);
+    assert_eq!(found["requests"]["totals"].as_array().map(Vec::len), Some(6));
+}

@@ -195,3 +195,29 @@ fn a_fix_that_goes_out_and_in_has_two_marks() {
     assert!(svg.contains("run 11: p50 +") && html.contains("run 21: p50"), "{svg}");
     assert!(!html.contains("<script"));
 }
+
+/// Two profiles of the same program, of CPU and of allocated bytes; and the same one twice.
+#[test]
+fn profiles_without_times_are_tables_of_frames() {
+    let testdata = labs().join("../collapsed");
+    let compared = json(&testdata, &["compare", "cpu-plain.txt", "--with", "cpu-threads.txt.gz"]);
+    assert_eq!(compared["verdict"]["kind"], "not_comparable");
+    assert!(compared["verdict"]["says"].as_str().is_some_and(|says| says.contains("no requests")));
+    let frames = compared["profiles"][0]["frames"].as_array().expect("frames");
+    let part = |frame: &Value, name: &str| frame[name].as_f64().unwrap_or(-1.0);
+    assert!(frames.iter().all(|frame| {
+        ["self_a", "self_b", "total_a", "total_b"].iter().all(|name| (0.0..=1.0).contains(&part(frame, name)))
+    }));
+    assert!(frames.iter().all(|frame| part(frame, "self_a") <= part(frame, "total_a")));
+    let same = json(&testdata, &["compare", "cpu-plain.txt", "--with", "cpu-plain.txt"]);
+    assert_eq!(same["profiles"][0]["frames"], serde_json::json!([]));
+    let pprof = labs().join("../pprof");
+    let events = json(&pprof, &["compare", "cpu.pb.gz", "--with", "allocs.pb.gz"]);
+    assert_eq!(
+        (&events["profiles"], events["profiles_one_sided"].as_array().map(Vec::len)),
+        (&serde_json::json!([]), Some(3))
+    );
+    let text =
+        String::from_utf8(fathom(&pprof, &["compare", "cpu.pb.gz", "--with", "cpu.pb.gz"]).stdout).expect("text");
+    assert!(text.contains("not comparable") && text.contains("2.01 s in 2"), "{text}");
+}

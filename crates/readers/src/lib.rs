@@ -9,6 +9,7 @@ pub mod blktrace;
 mod bytes;
 mod calls;
 mod columns;
+mod counts;
 mod cursor;
 mod cycles;
 mod error;

@@ -122,6 +122,99 @@ fn days_from_epoch(year: i64, month: i64, day: i64) -> i64 {
     march_year * 365 + march_year / 4 - march_year / 100 + march_year / 400 + day_of_year - 719_468
 }
 
+/// A time that is all there is in a line: ISO 8601, seconds (or ms, µs, ns) since the epoch, or as `date` prints it where months have their English
+/// names: `Sat Nov 28 04:06:06 UTC 2026`, `Sat 28 Nov 2026 04:06:06 AM UTC`, `Sat, 28 Nov 2026 04:06:06 +0100`. Whether its zone is known.
+pub(crate) fn date_line(text: &[u8]) -> Option<(i64, bool)> {
+    let mut cursor = Cursor(text);
+    if let Some(ns) = IsoTimes::default().read(&mut cursor).filter(|_| cursor.is_done()) {
+        let zone = text.get(MINUTE_LENGTH..).unwrap_or_default();
+        return Some((ns, zone.iter().any(|byte| matches!(byte, b'Z' | b'+' | b'-'))));
+    }
+    let seconds = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let decimals = match seconds {
+        9..=10 => 9,
+        13 => 6,
+        16 => 3,
+        19 => 0,
+        _ => return date_words(text),
+    };
+    let mut cursor = Cursor(text);
+    let ns = cursor.fixed(decimals).filter(|ns| cursor.is_done() && TIMES_NS.contains(ns))?;
+    Some((ns, true))
+}
+
+/// What words of a date have said.
+#[derive(Default)]
+struct Said {
+    year: Option<i64>,
+    month: Option<i64>,
+    day: Option<i64>,
+    clock_ns: Option<i64>,
+    /// Hours that a half of the day adds, where it is one of twelve.
+    half: Option<i64>,
+    zone_ns: Option<i64>,
+    others: usize,
+}
+
+fn date_words(text: &[u8]) -> Option<(i64, bool)> {
+    /// Weekday, day, month, year, time, half of the day, zone.
+    const WORDS_MAX: usize = 7;
+    const NAME_MAX_BYTES: usize = 12;
+    let mut said = Said::default();
+    let words = text.split(|byte| matches!(byte, b' ' | b'\t' | b',')).filter(|word| !word.is_empty());
+    for (nth, word) in words.enumerate() {
+        let is_name = word.len() <= NAME_MAX_BYTES && !word.iter().any(u8::is_ascii_digit);
+        (nth < WORDS_MAX && (said.take(word) || is_name)).then_some(())?;
+        said.others += usize::from(is_name);
+    }
+    let midnight_ns = midnight_ns(said.year?, said.month?, said.day?)?;
+    let clock_ns = match (said.half, said.clock_ns?) {
+        (None, ns) => ns,
+        (Some(half), ns) => ns % (12 * 3_600 * SECOND_NS) + half,
+    };
+    // A sentence with a date has more words than weekday, month, zone and half of the day.
+    (said.others <= 4).then_some((midnight_ns + clock_ns - said.zone_ns.unwrap_or(0), said.zone_ns.is_some()))
+}
+
+impl Said {
+    /// Takes what a word says; false if it says nothing new.
+    fn take(&mut self, word: &[u8]) -> bool {
+        fn set<T>(place: &mut Option<T>, value: T) -> bool {
+            place.replace(value).is_none()
+        }
+        let number = |word: &[u8]| {
+            let mut cursor = Cursor(word);
+            i64::try_from(cursor.integer()?).ok().filter(|_| cursor.is_done())
+        };
+        if let Some(month) = month(word.get(..3).unwrap_or_default()).filter(|_| word.len() == 3) {
+            return set(&mut self.month, month);
+        }
+        match word {
+            b"AM" | b"am" => set(&mut self.half, 0),
+            b"PM" | b"pm" => set(&mut self.half, 12 * 3_600 * SECOND_NS),
+            b"UTC" | b"GMT" | b"Z" => set(&mut self.zone_ns, 0),
+            [b'+' | b'-', _, _, _, _] => match zone_ns(&mut Cursor(word)) {
+                Some(ns) => set(&mut self.zone_ns, ns),
+                None => false,
+            },
+            [_, _, b':', ..] => clock_ns(word).is_some_and(|ns| set(&mut self.clock_ns, ns)),
+            [_, _, _, _] => number(word).is_some_and(|year| set(&mut self.year, year)),
+            [day @ .., b'.'] => number(day).is_some_and(|day| set(&mut self.day, day)),
+            _ => number(word).is_some_and(|day| set(&mut self.day, day)),
+        }
+    }
+}
+
+/// `04:06:06`, perhaps with decimals, in ns since midnight.
+fn clock_ns(word: &[u8]) -> Option<i64> {
+    let [h0, h1, b':', n0, n1, b':', seconds @ ..] = word else { return None };
+    let two = |a: &u8, b: &u8| i64::try_from(Cursor(&[*a, *b]).integer()?).ok();
+    let (hour, minute) = (two(h0, h1)?, two(n0, n1)?);
+    let mut cursor = Cursor(seconds);
+    let second_ns = cursor.fixed(9).filter(|ns| cursor.is_done() && *ns < 61 * SECOND_NS)?;
+    (hour < 24 && minute < 60).then_some((hour * 3_600 + minute * 60) * SECOND_NS + second_ns)
+}
+
 /// The offset from UTC that stands next, if any.
 fn zone_ns(cursor: &mut Cursor<'_>) -> Option<i64> {
     let sign = match cursor.peek() {
@@ -166,6 +259,36 @@ mod tests {
             ("1234", None),
         ] {
             assert_eq!(IsoTimes::default().read(&mut Cursor(text.as_bytes())), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_of_date() {
+        const NS: i64 = 1_795_838_991_000_000_000;
+        for (text, expected) in [
+            ("1795838991", Some((NS, true))),
+            ("1795838991.000000001", Some((NS + 1, true))),
+            ("1795838991,5", Some((NS + 500_000_000, true))),
+            ("1795838991000", Some((NS, true))),
+            ("1795838991000000002", Some((NS + 2, true))),
+            ("Sat Nov 28 04:09:51 UTC 2026", Some((NS, true))),
+            ("Sat 28 Nov 2026 04:09:51 AM UTC", Some((NS, true))),
+            ("Sat Nov 28 12:09:51 AM CET 2026", Some((NS - 4 * 3_600 * SECOND_NS, false))),
+            ("Sat Nov 28 04:09:51 PM UTC 2026", Some((NS + 12 * 3_600 * SECOND_NS, true))),
+            ("Sat, 28 Nov 2026 05:09:51 +0100", Some((NS, true))),
+            ("Sa 28. Nov 04:09:51 UTC 2026", Some((NS, true))),
+            ("2026-11-28T04:09:51,000000000+00:00", Some((NS, true))),
+            ("2026-11-28 04:09:51", Some((NS, false))),
+            ("Sat Nov 28 04:09:51 2026", Some((NS, false))),
+            ("So 29. Mai 04:09:51 UTC 2026", None),
+            ("Sat Nov 28 28 04:09:51 UTC 2026", None),
+            ("it was on Sat Nov 28 04:09:51 2026 that", None),
+            ("28.11.2026 04:09:51", None),
+            ("123456", None),
+            ("24684092000000", None),
+            ("", None),
+        ] {
+            assert_eq!(date_line(text.as_bytes()), expected, "{text}");
         }
     }
 

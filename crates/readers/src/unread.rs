@@ -47,7 +47,6 @@ const KNOWN: &[Known] = &[
     at_start(b"\xfd7zXZ\x00", "a file compressed by xz", "unpack it: xz -d FILE"),
     at_start(b"BZh", "a file compressed by bzip2", "unpack it: bzip2 -d FILE"),
     in_json(b"\"traceEvents\"", "a trace of Chrome or Perfetto as JSON", "give the file that it was made from"),
-    in_json(b"\"resourceProfiles\"", "profiles of OpenTelemetry as JSON", "write them as protocol buffers"),
     in_json(
         b"\"resourceSpans\"",
         "traces of OpenTelemetry",

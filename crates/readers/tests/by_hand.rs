@@ -32,6 +32,7 @@ const FORMATS: &[&str] = &[
     "otlp",
     "perfetto",
     "prometheus",
+    "proc_files",
 ];
 
 fn testdata(format: &str) -> PathBuf {
@@ -111,6 +112,7 @@ fn what_cannot_be_placed_says_how_to_record_it() {
         ("firefox", "samply-import.json.gz", "give the perf.data itself"),
         ("prometheus", "rate.json.gz", "ask for the metric itself"),
         ("prometheus", "several.json", "ask for one: {job="),
+        ("proc_files", "without-times.txt", "date +%s.%N"),
     ] {
         let error = load(format, &[name]).unwrap_err().to_string();
         assert!(error.contains(command) && !error.contains('\n'), "{error}");

@@ -349,7 +349,8 @@ fn text_in_utf16() {
 }
 
 /// Formats whose tools print numbers as the country does; of the others the comma may be what separates columns.
-const OF_COUNTRIES: [&str; 7] = ["sysstat", "jstat", "gc_log", "thread_dump", "jcmd", "hs_err", "app_log"];
+const OF_COUNTRIES: [&str; 8] =
+    ["sysstat", "jstat", "gc_log", "thread_dump", "jcmd", "hs_err", "app_log", "proc_files"];
 
 #[test]
 fn a_comma_is_a_point() {
@@ -380,6 +381,9 @@ fn dates_of_other_countries() {
         ("app_log", "jul.txt.gz", r"Nov 28, 2026 ([0-9:]+) [AP]M", "28. Nov. 2026 $1", ""),
         ("app_log", "syslog-traditional.txt.gz", "Nov 28", "28. Nov", ""),
         ("app_log", "logback.txt.gz", r"2026-11-28T", "28.11.2026 ", ""),
+        ("proc_files", "headings.txt.gz", r"Sun Nov 29 ([0-9:]+) UTC", "So 29. Nov $1 CET", loss::CLOCK_ESTIMATED),
+        ("proc_files", "headings.txt.gz", r"Sun Nov 29 ([0-9:]+) UTC", "dim. 29 d\u{e9}c. $1 UTC", ""),
+        ("proc_files", "named.txt.gz", r"2026-11-29T", "29.11.2026 ", ""),
         ("latency", "latency.csv.gz", r"(?m)^[0-9]{13},", "28.11.2026 10:00:00,", ""),
     ] {
         let bytes = unpacked(&testdata(folder(format)).join(name));

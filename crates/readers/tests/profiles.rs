@@ -94,6 +94,22 @@ fn profiles_of_firefox() {
     assert_eq!(found, expected);
 }
 
+/// Both were written by OpenTelemetry's own classes.
+#[test]
+fn json_of_opentelemetry_is_the_same_profile() {
+    let (json, expected) = (load("otlp", "python.json.gz").unwrap(), load("otlp", "python.pb.gz").unwrap());
+    let said = |recording: &Recording| {
+        let row = |row: fathom_evidence::tables::Sample| {
+            let frames =
+                recording.stacks.leaf_to_root(row.stack_id).map(|frame| recording.text(frame.symbol).to_owned());
+            (row.time_ns, row.tid, row.weight_ns, frames.collect::<Vec<_>>())
+        };
+        recording.samples.rows().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&json), said(&expected));
+    assert_eq!((json.samples.len(), losses(&json)), (134, losses(&expected)));
+}
+
 #[test]
 fn profiles_of_opentelemetry() {
     let recording = load("otlp", "python.pb.gz").unwrap();

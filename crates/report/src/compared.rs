@@ -2,6 +2,7 @@
 //!
 //! Both are made of the same [`Section`]s, so they say the same.
 
+mod profiles;
 mod section;
 mod sections;
 

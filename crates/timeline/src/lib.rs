@@ -45,7 +45,7 @@ pub use frames::{begins_with, is_below};
 pub use grid::{BUCKET_NS, Grid};
 pub use intervals::Intervals;
 pub use median::{median, quantile, ranks};
-use messages::Messages;
+use messages::{Lines, Messages};
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
 pub use requests::divided::Divided;
@@ -97,7 +97,7 @@ pub struct Analysis<'a> {
     /// The baseline, if it is another recording.
     pub baseline_recording: Option<BaselineRecording<'a>>,
     edges: OnceCell<Edges>,
-    messages: OnceCell<Option<Messages>>,
+    messages: [OnceCell<Option<Messages>>; Lines::ALL.len()],
 }
 
 /// A recording of the same service when it was well.
@@ -147,10 +147,10 @@ impl Analysis<'_> {
         self.edges.get_or_init(|| Edges::new(&self.sources, &self.account.partition))
     }
 
-    /// Which kinds of messages the slow time has more or less of. `None` where there are no messages, or no times to compare. As that
-    /// takes long they are compared once: the slow time must not be another one afterwards.
-    pub fn messages(&self) -> Option<&Messages> {
-        self.messages.get_or_init(|| messages::of(self)).as_ref()
+    /// Which kinds of messages (or requests) the slow time has more or less of. `None` where there are none, or no times to compare.
+    /// As that takes long they are compared once: the slow time must not be another one afterwards.
+    pub fn messages(&self, lines: Lines) -> Option<&Messages> {
+        self.messages[lines as usize].get_or_init(|| messages::of(self, lines)).as_ref()
     }
 
     /// The question that is left where no exact requests say how it was: what more the code below Java did in the seconds in which it

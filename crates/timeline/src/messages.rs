@@ -1,4 +1,6 @@
-//! Which kinds of messages the slow time has more or less of than the time it is compared with.
+//! Which kinds of messages, requests and answers the slow time has more or less of than the time it is compared with.
+//!
+//! All are lines of logs and are compared alike; what is said of messages here holds for them all.
 //!
 //! Two things have to differ, in the same direction: how often a kind comes per second, and its part of all messages. The first alone differs when
 //! there is more traffic, the second alone when another kind comes more often. Messages come in bursts, so that lines are no independent
@@ -16,6 +18,30 @@ use fathom_evidence::kinds::counter;
 use crate::messages::odds::{Odds, Side};
 use crate::messages::permuted::Permutations;
 use crate::{Analysis, Intervals, Sources};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// Messages of the application, by what they have in common.
+    Messages,
+    /// Requests, by method and path.
+    Requests,
+    /// Requests, by the status of their answer.
+    Statuses,
+}
+
+impl Lines {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Lines; 3] = [Lines::Messages, Lines::Requests, Lines::Statuses];
+
+    fn counter(self) -> &'static str {
+        match self {
+            Lines::Messages => counter::LOG_MESSAGES_COUNT,
+            Lines::Requests => counter::REQUEST_KINDS_COUNT,
+            Lines::Statuses => counter::REQUEST_STATUS_COUNT,
+        }
+    }
+}
 
 /// Part of the kinds that are named which may differ by chance.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
@@ -74,41 +100,41 @@ impl Kind {
 }
 
 /// Compares the messages of the slow time with those of its baseline. `None` where there are no messages, or no such times.
-pub(crate) fn of(analysis: &Analysis<'_>) -> Option<Messages> {
+pub(crate) fn of(analysis: &Analysis<'_>, lines: Lines) -> Option<Messages> {
     let (others, base) = analysis.baseline_time(&analysis.slowdown)?;
     // Time that no log covers is not time without messages.
-    let slow = covered(&analysis.sources, &analysis.slowdown.time)?;
-    let base = covered(others, &base)?;
-    let step_ns = step_ns(&analysis.sources).max(step_ns(others));
-    let counted = counts(&analysis.sources, others, &Blocks::new(&slow, &base, step_ns));
+    let slow = covered(&analysis.sources, &analysis.slowdown.time, lines)?;
+    let base = covered(others, &base, lines)?;
+    let step_ns = step_ns(&analysis.sources, lines).max(step_ns(others, lines));
+    let counted = counts((&analysis.sources, others), lines, &Blocks::new(&slow, &base, step_ns));
     (!counted.kinds.is_empty()).then(|| compare(&slow, &base, &counted))
 }
 
 /// From when to when the logs of a recording have messages.
-pub fn covered_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
-    let series = sources.counters(counter::LOG_MESSAGES_COUNT);
+pub fn covered_ns(sources: &Sources<'_>, lines: Lines) -> Option<(i64, i64)> {
+    let series = sources.counters(lines.counter());
     let from_ns = series.values().filter_map(|series| series.0.first()).map(|point| point.0).min()?;
     let to_ns = series.values().filter_map(|series| series.0.last()).map(|point| point.0).max()?;
     Some((from_ns, to_ns))
 }
 
 /// In what steps messages were counted; long logs have longer ones.
-fn step_ns(sources: &Sources<'_>) -> i64 {
-    let series = sources.counters(counter::LOG_MESSAGES_COUNT).into_values();
+fn step_ns(sources: &Sources<'_>, lines: Lines) -> i64 {
+    let series = sources.counters(lines.counter()).into_values();
     let steps = series.filter_map(|series| series.rises().map(|(from, to, _)| to.saturating_sub(from)).min());
     steps.max().unwrap_or(0)
 }
 
 /// The part of some time that logs cover; none if that is nothing.
-fn covered(sources: &Sources<'_>, time: &Intervals) -> Option<Intervals> {
-    let (from_ns, to_ns) = covered_ns(sources)?;
+fn covered(sources: &Sources<'_>, time: &Intervals, lines: Lines) -> Option<Intervals> {
+    let (from_ns, to_ns) = covered_ns(sources, lines)?;
     Some(time.clip(from_ns, to_ns)).filter(|time| !time.is_empty())
 }
 
 /// The kinds of messages of a recording by how often they came, where nothing is compared.
-pub fn totals(sources: &Sources<'_>) -> Vec<(String, f64)> {
+pub fn totals(sources: &Sources<'_>, lines: Lines) -> Vec<(String, f64)> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for ((name, _), series) in sources.counters(counter::LOG_MESSAGES_COUNT) {
+    for ((name, _), series) in sources.counters(lines.counter()) {
         // Each file has a series of its own.
         *sums.entry(sources.recording.text(name)).or_default() += series.total_rise();
     }
@@ -163,12 +189,12 @@ struct Counted {
     slow_len: usize,
 }
 
-fn counts(slow: &Sources<'_>, base: &Sources<'_>, blocks: &Blocks) -> Counted {
+fn counts((slow, base): (&Sources<'_>, &Sources<'_>), lines: Lines, blocks: &Blocks) -> Counted {
     let lengths_ns = vec![0.0; blocks.len];
     let mut counted = Counted { kinds: BTreeMap::new(), lengths_ns, slow_len: blocks.slow_len };
     for (sources, pieces) in [(slow, &blocks.slow), (base, &blocks.base)] {
         pieces.iter().for_each(|(from, to, block)| counted.lengths_ns[*block] += to.saturating_sub(*from) as f64);
-        for ((name, _), series) in sources.counters(counter::LOG_MESSAGES_COUNT) {
+        for ((name, _), series) in sources.counters(lines.counter()) {
             let name = sources.recording.text(name);
             let counts = counted.kinds.entry(name.to_owned()).or_insert_with(|| vec![0.0; blocks.len]);
             for (from, to, count) in series.rises() {

@@ -299,15 +299,19 @@ fn observed_range(recording: &Recording) -> Option<(i64, i64)> {
 }
 
 /// Sources that are logs or captures of packets, which may cover days, or single looks whose time is mostly that of a file.
-const LOGS: [&str; 5] = ["gc_log", "gc_log_read_along", APP_LOG, "jcmd_output", CAPTURE];
+const LOGS: [&str; 6] = ["gc_log", "gc_log_read_along", APP_LOG, LATENCY, "jcmd_output", CAPTURE];
 
 /// The source of messages of the application.
 const APP_LOG: &str = "app_log";
 
-/// The time of all but messages of the application, where there are any.
+/// The source of requests that others measured.
+const LATENCY: &str = "latency";
+
+/// The time of all but messages of the application, and counts of requests by the second, where there are any.
 fn range_beside_messages(recording: &Recording) -> Option<(i64, i64)> {
-    let messages = recording.strings.find(APP_LOG)?;
-    let counters = recording.counters.rows().filter(|row| row.source != messages).map(|row| row.time_ns);
+    let logs = [APP_LOG, LATENCY].map(|log| recording.strings.find(log));
+    logs.iter().any(Option::is_some).then_some(())?;
+    let counters = recording.counters.rows().filter(|row| !logs.contains(&Some(row.source))).map(|row| row.time_ns);
     let spans = recording.spans.rows().flat_map(|span| [span.time_ns, span.end_ns()]);
     extent(counters.chain(spans))
 }

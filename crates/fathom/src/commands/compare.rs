@@ -10,7 +10,7 @@ use fathom_compare::{Accepted, Comparison, Requirement, State, VerdictKind};
 use fathom_report::json;
 
 use super::Answer;
-use crate::inputs::runs::runs;
+use crate::inputs::runs::runs_or_profiles;
 use crate::system::Needs;
 use crate::system::confine::confine;
 use crate::terminal::Terminal;
@@ -99,6 +99,7 @@ Examples:
   fathom compare before/ --with after/                          folders of runs
   fathom compare a1.fathom a2.fathom --with b1.fathom b2.fathom
   fathom compare monday.jfr --with tuesday.jfr                  what differs; one run a side has no verdict
+  fathom compare before.pb.gz --with after.pb.gz                profiles without times: which frames differ
   fathom compare main/ --with branch/ --fail-if worse --markdown
   fathom compare main/ --with branch/ --require 'p50 <= +5%' --require 'p99 <= +25%'
 
@@ -112,7 +113,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     if !args.no_sandbox {
         confine(&Needs { reads: args.a.iter().chain(&args.with).cloned().collect(), writes: Vec::new() })?;
     }
-    let (a, b) = (runs(&args.a, "A", terminal)?, runs(&args.with, "B", terminal)?);
+    let (a, b) = (runs_or_profiles(&args.a, "A", terminal)?, runs_or_profiles(&args.with, "B", terminal)?);
     let accepted: Vec<Accepted> = args.accept.iter().map(|reason| reason.0).collect();
     let comparison = fathom_compare::compare(a, b, &accepted, &args.require);
     let text = match (args.json, args.markdown) {

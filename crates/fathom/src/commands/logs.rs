@@ -1,9 +1,9 @@
-//! `fathom logs`: which messages of logs came more or less often in the slow time.
+//! `fathom logs`: which messages of logs, or requests of access logs, came more or less often in the slow time.
 
 use anyhow::Result;
-use fathom_causes::explanation::{HeadlineKind, MessageKind, SlowInterval};
+use fathom_causes::explanation::{HeadlineKind, LineKind, SlowInterval};
 use fathom_causes::format::{count, number};
-use fathom_causes::messages::{self, Messages};
+use fathom_causes::messages::{self, Analysis, Lines, Messages};
 use fathom_causes::{ExplainOptions, investigate};
 use fathom_report::clean::shorten;
 use fathom_report::units;
@@ -13,7 +13,7 @@ use super::Answer;
 use crate::inputs::{Question, Service, file_name};
 use crate::terminal::Terminal;
 
-/// Show which messages of application logs came more or less often in the slow time than otherwise
+/// Show which messages of application logs, or requests of access logs, came more or less often in slow time
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,6 +36,7 @@ Examples:
   fathom logs app.log app.jfr                         or in what the JVM recorded
   journalctl -u shop -o json | fathom logs - --slow +60s..+90s
   fathom logs app.log                                 kinds of messages by how often they came
+  fathom logs access.log                              which requests the slow time has more of, and which answers
 
 log4j, logback, java.util.logging, lines of JSON, syslog and exports of journald are read, also as containers write them.
 Messages that differ in numbers and names only are one kind. A kind is named if it came more (or less) often per second
@@ -48,7 +49,7 @@ const GIVE: &str = "--slow FROM..TO, or --latency FILE";
 const SHOWN: usize = 15;
 
 /// Columns of the figures before a message.
-const FIGURES: usize = 42;
+const FIGURES: usize = 58;
 
 pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     args.question.confine(None)?;
@@ -64,18 +65,24 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
 }
 
 /// What the logs of one service say.
-#[derive(Default)]
 struct Found {
     title: String,
     slow: Vec<SlowInterval>,
+    /// Messages, requests and statuses of answers, as far as there are any.
+    families: Vec<Family>,
+    losses: Vec<String>,
+}
+
+/// Lines that are compared with each other.
+struct Family {
+    lines: Lines,
     compared: Option<Messages>,
     /// The kinds that were compared.
-    kinds: Vec<MessageKind>,
+    kinds: Vec<LineKind>,
     /// Why nothing is compared.
     why_not: String,
     /// By how often they came, where nothing can be compared.
     totals: Vec<(String, f64)>,
-    losses: Vec<String>,
 }
 
 impl Found {
@@ -83,13 +90,42 @@ impl Found {
         let options = ExplainOptions { slow: args.question.slow_ns(service, terminal)?, baseline: None };
         let title = file_name(&service.paths[0]);
         let Some((analysis, explanation)) = investigate(&service.recording, &options) else {
-            let why_not = "nothing in it has a time".to_owned();
-            return Ok(Found { title, why_not, ..Found::default() });
+            return Ok(Found { title, slow: Vec::new(), families: Vec::new(), losses: Vec::new() });
         };
+        let family = |lines| Family::of(&analysis, explanation.headline.kind, lines, terminal);
+        let families = Lines::ALL.into_iter().map(family).filter(|family| !family.totals.is_empty()).collect();
+        let losses = explanation.losses.into_iter().map(|loss| loss.says).collect();
+        Ok(Found { title, slow: explanation.slow, families, losses })
+    }
+
+    fn text(&self, args: &Args, terminal: &Terminal) -> String {
+        let mut text = format!("{}: ", self.title);
+        if self.families.is_empty() {
+            text += "no messages of an application, and no requests that have a name\n";
+        }
+        for (nth, family) in self.families.iter().enumerate() {
+            let slow = if nth == 0 { &self.slow[..] } else { &[] };
+            text += if nth == 0 { "" } else { "\n" };
+            match &family.compared {
+                Some(compared) => family.write_compared(&mut text, (compared, slow), args, terminal),
+                None => family.write_totals(&mut text, args, terminal),
+            }
+        }
+        self.losses.iter().for_each(|says| text += &format!("note: {}\n", fathom_report::clean::line(says)));
+        text
+    }
+
+    fn family(&self, lines: Lines) -> Option<&Family> {
+        self.families.iter().find(|family| family.lines == lines)
+    }
+}
+
+impl Family {
+    fn of(analysis: &Analysis<'_>, headline: HeadlineKind, lines: Lines, terminal: &Terminal) -> Family {
         let is_slow = !analysis.slowdown.time.is_empty();
         let has_baseline = analysis.baseline_time(&analysis.slowdown).is_some();
-        let covered = messages::covered_ns(&analysis.sources).filter(|_| is_slow && has_baseline);
-        let why_not = match (covered, explanation.headline.kind) {
+        let covered = messages::covered_ns(&analysis.sources, lines).filter(|_| is_slow && has_baseline);
+        let why_not = match (covered, headline) {
             (Some((from_ns, to_ns)), _) => {
                 let at = |ns| units::date_and_time(ns, &terminal.zone);
                 format!("the log covers {}..{} only: not both slow time and other", at(from_ns), at(to_ns))
@@ -99,27 +135,24 @@ impl Found {
             (_, HeadlineKind::NoSign) => format!("nothing that was recorded shows slow time: {GIVE}"),
             _ => format!("when it was slow is not known: {GIVE}"),
         };
-        let losses = explanation.losses.into_iter().map(|loss| loss.says).collect();
-        let (compared, totals) = (analysis.messages().cloned(), messages::totals(&analysis.sources));
+        let (compared, totals) = (analysis.messages(lines).cloned(), messages::totals(&analysis.sources, lines));
         let kinds = compared.as_ref().map(messages::kinds).unwrap_or_default();
-        Ok(Found { title, slow: explanation.slow, compared, kinds, why_not, totals, losses })
+        Family { lines, compared, kinds, why_not, totals }
     }
 
-    fn text(&self, args: &Args, terminal: &Terminal) -> String {
-        let mut text = format!("{}: ", self.title);
-        match &self.compared {
-            _ if self.totals.is_empty() => text += "no messages of an application\n",
-            Some(compared) => self.write_compared(&mut text, compared, args, terminal),
-            None => self.write_totals(&mut text, args, terminal),
+    /// What is counted: of kinds, and without.
+    fn words(&self) -> (&'static str, &'static str) {
+        match self.lines {
+            Lines::Messages => ("of messages", "messages"),
+            Lines::Requests => ("of requests", "requests"),
+            Lines::Statuses => ("of answers, by status", "answers"),
         }
-        self.losses.iter().for_each(|says| text += &format!("note: {}\n", fathom_report::clean::line(says)));
-        text
     }
 
     fn write_totals(&self, text: &mut String, args: &Args, terminal: &Terminal) {
         let total: f64 = self.totals.iter().map(|(_, count)| count).sum();
         let kinds = count(self.totals.len(), "kind");
-        *text += &format!("{} messages of {kinds}; {}\n\n", number(total), self.why_not);
+        *text += &format!("{} {} of {kinds}; {}\n\n", number(total), self.words().1, self.why_not);
         let shown = if args.all { usize::MAX } else { SHOWN };
         for (name, count) in self.totals.iter().take(shown) {
             *text += &format!("{:>12}  {}\n", number(*count), shorten(name, width(terminal, 14)));
@@ -127,29 +160,38 @@ impl Found {
         *text += &hidden(self.totals.len(), shown);
     }
 
-    fn write_compared(&self, text: &mut String, compared: &Messages, args: &Args, terminal: &Terminal) {
-        let (slow_ns, base_ns) = compared.lengths_ns;
-        let (slow, base) = compared.counts;
+    fn write_compared(
+        &self,
+        text: &mut String,
+        (compared, slow): (&Messages, &[SlowInterval]),
+        args: &Args,
+        terminal: &Terminal,
+    ) {
         let kinds = count(self.kinds.len(), "kind");
         *text += &format!(
-            "{kinds} of messages; {} in {} of slow time, {} in {} that it is compared with\n",
-            number(slow),
-            units::duration(slow_ns),
-            number(base),
-            units::duration(base_ns)
+            "{kinds} {}; {} in {} of slow time, {} in {} that it is compared with\n",
+            self.words().0,
+            number(compared.counts.0),
+            units::duration(compared.lengths_ns.0),
+            number(compared.counts.1),
+            units::duration(compared.lengths_ns.1)
         );
-        for interval in self.slow.iter().take(SHOWN) {
+        for interval in slow.iter().take(SHOWN) {
             let at = |ns| units::time_of_day(ns, &terminal.zone);
             *text += &format!("  slow {}-{}: {}\n", at(interval.from_ns), at(interval.to_ns), interval.says);
         }
         if self.kinds.len() == 1 {
-            *text += "one kind: parts cannot be compared\n";
+            *text += &format!("one kind ({}): parts cannot be compared\n", self.kinds[0].says);
         } else if !compared.is_comparable {
             *text += &format!("too short to tell differences of {kinds} from chance: give a longer time\n");
         }
-        let is_more = |kind: &&MessageKind| kind.differs && kind.odds_ratio > 1.0;
-        let is_less = |kind: &&MessageKind| kind.differs && kind.odds_ratio <= 1.0;
-        let rest = |kind: &&MessageKind| !kind.differs;
+        self.write_kinds(text, compared, args, terminal);
+    }
+
+    fn write_kinds(&self, text: &mut String, compared: &Messages, args: &Args, terminal: &Terminal) {
+        let is_more = |kind: &&LineKind| kind.differs && kind.odds_ratio > 1.0;
+        let is_less = |kind: &&LineKind| kind.differs && kind.odds_ratio <= 1.0;
+        let rest = |kind: &&LineKind| !kind.differs;
         let found = self.kinds.iter().filter(|kind| kind.differs).count();
         section(text, "more often in slow time", self.kinds.iter().filter(is_more), args, terminal);
         section(text, "less often in slow time", self.kinds.iter().filter(is_less), args, terminal);
@@ -162,25 +204,47 @@ impl Found {
             }
         }
     }
+
+    fn in_json(&self) -> Value {
+        let compared = self.compared.as_ref().map(|compared| {
+            json!({
+                "is_comparable": compared.is_comparable,
+                "slow_count": compared.counts.0, "baseline_count": compared.counts.1,
+                "slow_ns": compared.lengths_ns.0, "baseline_ns": compared.lengths_ns.1,
+                "kinds": self.kinds,
+            })
+        });
+        let totals: Vec<Value> =
+            self.totals.iter().map(|(says, count)| json!({"says": says, "count": count})).collect();
+        json!({
+            "compared": compared, "totals": totals,
+            "why_not_compared": self.compared.is_none().then_some(&self.why_not),
+        })
+    }
 }
 
 fn section<'a>(
     text: &mut String,
     heading: &str,
-    kinds: impl Iterator<Item = &'a MessageKind>,
+    kinds: impl Iterator<Item = &'a LineKind>,
     args: &Args,
     terminal: &Terminal,
 ) {
-    let kinds: Vec<&MessageKind> = kinds.collect();
+    let kinds: Vec<&LineKind> = kinds.collect();
     if kinds.is_empty() {
         return;
     }
-    *text += &format!("\n{:>9}{:>10}{:>21}  {heading}\n", "slow /s", "else /s", "odds ratio (95 %)");
+    *text += &format!(
+        "\n{:>9}{:>10}{:>8}{:>8}{:>21}  {heading}\n",
+        "slow /s", "else /s", "slow", "else", "odds ratio (95 %)"
+    );
     let shown = if args.all { usize::MAX } else { SHOWN };
     for kind in kinds.iter().take(shown) {
         let odds = format!("{} ({}-{})", number(kind.odds_ratio), number(kind.odds_low), number(kind.odds_high));
         let name = shorten(&kind.says, width(terminal, FIGURES));
-        *text += &format!("{:>9}{:>10}{odds:>21}  {name}\n", number(kind.slow_per_s), number(kind.baseline_per_s));
+        let per_s = [kind.slow_per_s, kind.baseline_per_s].map(number);
+        let parts = [kind.slow_ratio, kind.baseline_ratio].map(|part| units::amount(part, "ratio"));
+        *text += &format!("{:>9}{:>10}{:>8}{:>8}{odds:>21}  {name}\n", per_s[0], per_s[1], parts[0], parts[1]);
     }
     *text += &hidden(kinds.len(), shown);
 }
@@ -199,20 +263,12 @@ fn width(terminal: &Terminal, before: usize) -> usize {
 
 fn in_json(answers: &[Found]) -> String {
     let found = |found: &Found| {
-        let of_compared = |compared: &Messages| {
-            json!({
-                "is_comparable": compared.is_comparable,
-                "slow_count": compared.counts.0, "baseline_count": compared.counts.1,
-                "slow_ns": compared.lengths_ns.0, "baseline_ns": compared.lengths_ns.1,
-                "kinds": found.kinds,
-            })
-        };
-        let totals: Vec<Value> =
-            found.totals.iter().map(|(says, count)| json!({"says": says, "count": count})).collect();
+        let family = |lines| found.family(lines).map(Family::in_json);
+        let messages = family(Lines::Messages).unwrap_or_else(|| json!({"compared": null, "totals": []}));
         json!({
-            "title": found.title, "slow": found.slow, "compared": found.compared.as_ref().map(of_compared),
-            "why_not_compared": found.compared.is_none().then_some(&found.why_not),
-            "totals": totals, "losses": found.losses,
+            "title": found.title, "slow": found.slow, "compared": messages["compared"],
+            "why_not_compared": messages["why_not_compared"], "totals": messages["totals"],
+            "requests": family(Lines::Requests), "statuses": family(Lines::Statuses), "losses": found.losses,
         })
     };
     format!("{:#}\n", json!({"schema": 1, "logs": answers.iter().map(found).collect::<Vec<_>>()}))

@@ -154,7 +154,8 @@ fn has_facts(recording: &Recording, about: &str) -> bool {
 }
 
 /// Sources that tell what a whole machine does, series of which only labels say whose they are, messages that name no JVM, and captures of packets.
-const OF_THE_MACHINE: &[&str] = &["vmstat", "sysstat", "prometheus", "blktrace", "app_log", "pcap"];
+const OF_THE_MACHINE: &[&str] =
+    &["vmstat", "sysstat", "prometheus", "blktrace", "app_log", "pcap", "latency", "proc_files"];
 
 fn only_requests(recording: &Recording) -> bool {
     let of_machine: Vec<_> = OF_THE_MACHINE.iter().filter_map(|source| recording.strings.find(source)).collect();

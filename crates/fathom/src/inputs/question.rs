@@ -63,7 +63,6 @@ impl Question {
     }
 
     /// The same of somebody who looks at samples, whether or not each has a time.
-    #[cfg(feature = "full")]
     pub(crate) fn with_untimed(&self) -> Question {
         let mut question = self.clone();
         question.hints.takes_untimed = true;

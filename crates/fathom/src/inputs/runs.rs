@@ -15,13 +15,27 @@ use crate::terminal::Terminal;
 /// The runs that paths lead to: a recording is one, the files of one JVM are one, a folder of folders has one in each. What cannot
 /// be read is named on standard error and left out.
 pub(crate) fn runs(paths: &[PathBuf], side: &str, terminal: &Terminal) -> Result<Vec<Run>> {
+    read(paths, side, terminal, &|place| Question::of(place).for_verdicts())
+}
+
+/// The same; profiles without times are runs as well.
+pub(crate) fn runs_or_profiles(paths: &[PathBuf], side: &str, terminal: &Terminal) -> Result<Vec<Run>> {
+    read(paths, side, terminal, &|place| Question::of(place).for_verdicts().with_untimed())
+}
+
+fn read(
+    paths: &[PathBuf],
+    side: &str,
+    terminal: &Terminal,
+    question: &dyn Fn(&[PathBuf]) -> Question,
+) -> Result<Vec<Run>> {
     let places = places(paths);
     let progress = Progress::start();
     let mut runs = Vec::new();
     let mut refused = Vec::new();
     for (index, place) in places.iter().enumerate() {
         progress.says(&format!("{side}: reading {} of {}: {}", index + 1, places.len(), place[0].display()));
-        match Question::of(place).for_verdicts().services(terminal) {
+        match question(place).services(terminal) {
             Ok(services) => {
                 let is_one = services.len() == 1;
                 runs.extend(services.iter().map(|service| run(service, place, is_one)));

@@ -1,19 +1,17 @@
 //! Logs of applications to counts of their messages.
 
-use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{counter, loss};
-use fathom_evidence::{Recording, SERIES_FROM, StrId};
-use rustc_hash::{FxHashMap, FxHasher};
+use fathom_evidence::{Recording, StrId};
+use rustc_hash::FxHashMap;
 
-use crate::app_log::counts::Counts;
 use crate::app_log::entry::{Line, Parser};
 use crate::app_log::head::{Entry, Level};
 use crate::app_log::stamp::{Clock, Day, Stamp, Year};
-use crate::app_log::templates::{Id, Template, Templates};
+use crate::app_log::templates::{Template, Templates};
+use crate::counts::{Counts, Id, series_of};
 use crate::lines::{self, Line as TextLine};
-use crate::rates::{Rates, Which};
 use crate::{LoadError, LoadOptions, input};
 
 /// The `source` column of everything that comes from a log.
@@ -41,14 +39,6 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
         loader.tell(file, &placing, cut);
     }
     Ok(loader.finish(series_of(files)))
-}
-
-/// The series of logs that are read together: those of others are no part of their sums, even where these are of the same process.
-fn series_of(files: &[PathBuf]) -> i64 {
-    let mut hasher = FxHasher::default();
-    files.iter().for_each(|file| hasher.write(file.as_os_str().as_encoded_bytes()));
-    // No thread has so high a number.
-    (hasher.finish() >> 24) as i64 | SERIES_FROM
 }
 
 /// Puts the times of a file on the common clock.
@@ -196,16 +186,8 @@ impl Loader {
         let named = |id: Id| names.get(id as usize).copied().unwrap_or_default();
         self.recording.logs.template.iter_mut().for_each(|template| *template = named(template.0));
         // Templates that differ in secrets alone have one name.
-        let (step_ns, counts) = std::mem::take(&mut self.counts).finish(|id| named(id).0);
-        let mut rates = Rates::default();
-        for count in counts {
-            let instance = self.recording.text(StrId(count.template)).to_owned();
-            let which = Which { name: counter::LOG_MESSAGES_COUNT, instance: &instance, tid: series };
-            let from_ns = count.step.saturating_mul(step_ns);
-            let over = (from_ns, from_ns.saturating_add(step_ns));
-            rates.add(&mut self.recording, SOURCE, which, over, f64::from(count.count));
-        }
-        rates.finish(&mut self.recording, SOURCE);
+        let counts = std::mem::take(&mut self.counts);
+        counts.write(&mut self.recording, SOURCE, (counter::LOG_MESSAGES_COUNT, series), &names);
         self.recording
     }
 }

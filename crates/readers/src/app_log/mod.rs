@@ -7,7 +7,6 @@
 //! a year (syslog) as of the year in which the file was written: `clock_estimated` losses. A time of day alone is refused unless the start of the
 //! JVM is known.
 
-mod counts;
 mod entry;
 mod export;
 mod head;

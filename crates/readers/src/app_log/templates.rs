@@ -11,6 +11,7 @@ use std::iter;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::app_log::head::Level;
+use crate::counts::Id;
 
 /// What stands for a variable word.
 const VARIABLE: &[u8] = b"<*>";
@@ -32,9 +33,6 @@ const TEMPLATES_MAX: usize = 4_000;
 
 /// Different messages whose template is remembered.
 const SEEN_MAX: usize = 1 << 17;
-
-/// Which template.
-pub(super) type Id = u32;
 
 /// What stands in for all templates beyond [`TEMPLATES_MAX`].
 const OTHERS: Id = 0;

@@ -2,7 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::lines;
-use crate::time::{IsoTimes, TIMES_NS, ctime_ns};
+use crate::time::date_line;
 
 /// The first lines, of which one has to be unmistakable: the process, a date, the heading.
 const LINES_TO_RECOGNISE: usize = 8;
@@ -90,26 +90,8 @@ fn pid(line: &str) -> Option<Item<'_>> {
     line.trim_end().strip_suffix(':')?.parse().ok().map(Item::Pid)
 }
 
-/// A time that is all there is in a line: ISO 8601, seconds since the epoch, or as `date` prints it.
 fn time(line: &str) -> Option<Item<'_>> {
-    let text = line.trim();
-    let mut cursor = Cursor(text.as_bytes());
-    if let Some(ns) = IsoTimes::default().read(&mut cursor).filter(|_| cursor.is_done()) {
-        return Some(Item::Time(ns, text[text.len().min(19)..].contains(['Z', '+', '-'])));
-    }
-    let mut cursor = Cursor(text.as_bytes());
-    if let Some(ns) = cursor.fixed(9).filter(|ns| cursor.is_done() && TIMES_NS.contains(ns)) {
-        return Some(Item::Time(ns, true));
-    }
-    // `Sat Nov 28 04:06:06 UTC 2026`: the zone stands before the year.
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let (zone, words) = match words[..] {
-        [day, month, date, time, zone, year] => (zone, [day, month, date, time, year]),
-        [day, month, date, time, year] => ("", [day, month, date, time, year]),
-        _ => return None,
-    };
-    let ns = ctime_ns(&mut Cursor(words.join(" ").as_bytes()))?;
-    Some(Item::Time(ns, matches!(zone, "UTC" | "GMT")))
+    date_line(line.trim().as_bytes()).map(|(ns, is_known)| Item::Time(ns, is_known))
 }
 
 /// `-XX:MaxHeapSize=5`, `-XX:+UseG1GC`.

@@ -6,6 +6,8 @@ use fathom_evidence::kinds::{loss, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StrId};
 
+use crate::counts::series_of;
+use crate::latency::mix::Mix;
 use crate::latency::parse::{Format, Lacking, lacking, recognise};
 use crate::latency::parse_pattern::Pattern;
 use crate::lines::{self, Line};
@@ -44,7 +46,7 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
         let path = files.first().cloned().unwrap_or_default();
         return Err(LoadError::Unusable { path, says });
     }
-    Ok(loader.finish())
+    Ok(loader.finish(series_of(files)))
 }
 
 fn format(file: &Path, options: &LoadOptions) -> Result<Format, LoadError> {
@@ -75,6 +77,7 @@ fn what_to_add(lacking: Lacking) -> &'static str {
 
 struct Loader {
     recording: Recording,
+    mix: Mix,
     kind: StrId,
     source: StrId,
     requests: u64,
@@ -89,7 +92,8 @@ impl Loader {
         let mut recording = Recording::default();
         let kind = recording.strings.intern(span::REQUEST);
         let source = recording.strings.intern(SOURCE);
-        Loader { recording, kind, source, requests: 0, lines: 0, not_understood: 0, unnamed: 0, without_unit: 0 }
+        let (mix, requests, lines, not_understood, unnamed, without_unit) = Default::default();
+        Loader { recording, mix, kind, source, requests, lines, not_understood, unnamed, without_unit }
     }
 
     fn line(&mut self, format: &mut Format, line: Line<'_>) {
@@ -99,11 +103,13 @@ impl Loader {
             Line::Overlong(text) => (text, None),
         };
         let Some(request) = request else { return self.miss(format, text) };
+        let name = self.name(request.name);
+        self.mix.add(&request, name);
         let row = Span {
             time_ns: request.start_ns,
             duration_ns: request.duration_ns,
             kind: self.kind,
-            name: self.name(request.name),
+            name,
             source: self.source,
             ..Span::default()
         };
@@ -136,7 +142,7 @@ impl Loader {
         self.not_understood += 1;
     }
 
-    fn finish(mut self) -> Recording {
+    fn finish(mut self, series: i64) -> Recording {
         if self.not_understood > 0 {
             let says = format!(
                 "{} of {} lines hold no request; the first are kept in the table logs",
@@ -152,6 +158,7 @@ impl Loader {
             let says = format!("{} requests are of more than {MAX_NAMES} kinds and have no name", self.unnamed);
             self.recording.add_loss(SOURCE, loss::LIMIT, self.unnamed, &says);
         }
+        self.mix.write(&mut self.recording, SOURCE, series);
         self.recording
     }
 }

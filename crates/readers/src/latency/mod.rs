@@ -6,7 +6,9 @@
 //! says it by the name of its group, `time` or `end_time`, and so overrides any of this.
 
 pub(crate) mod arrivals;
+mod kinds;
 mod load;
+mod mix;
 mod parse;
 mod parse_access;
 mod parse_arrivals;

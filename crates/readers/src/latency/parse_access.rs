@@ -38,7 +38,7 @@ impl AccessLog {
         let (unit, time_is) = if is_seconds { (Unit::Second, TimeIs::End) } else { (Unit::Microsecond, TimeIs::Start) };
         let found = request(time_ns, time_is, duration_ns(last, unit)?, method_and_path(asked))?;
         self.without_unit += i64::from(!is_seconds);
-        Some(found)
+        Some(Request { status: status(rest), ..found })
     }
 
     /// Whether a line is of an access log that does not say how long the request took.
@@ -73,6 +73,13 @@ impl AccessLog {
         let ns = self.times.read(&mut cursor).or_else(|| clf_time_ns(&mut cursor))?;
         cursor.is_done().then_some(ns)
     }
+}
+
+/// `503` of ` 503 123 …`.
+fn status(rest: &[u8]) -> Option<u16> {
+    let word = rest.trim_ascii_start().split(|byte| *byte == b' ').next()?;
+    let status: u16 = std::str::from_utf8(word).ok()?.parse().ok()?;
+    (100..1_000).contains(&status).then_some(status)
 }
 
 /// What stands before the quote that ends it; Apache writes one of the request's own as `\"`.
@@ -125,6 +132,15 @@ mod tests {
             ("[0.005s][info][gc] Using G1", false),
         ] {
             assert_eq!(AccessLog::default().lacks_latency(line.as_bytes()), lacks, "{line}");
+        }
+    }
+
+    #[test]
+    fn status_of_an_answer() {
+        for (rest, expected) in
+            [(" 200 123 4", Some(200)), (" 503", Some(503)), (" 42 1", None), (" - 1", None), ("", None)]
+        {
+            assert_eq!(status(rest.as_bytes()), expected, "{rest}");
         }
     }
 

@@ -15,6 +15,8 @@ pub(super) struct Request<'a> {
     pub(super) duration_ns: i64,
     /// What kind of request, if the file says.
     pub(super) name: &'a [u8],
+    /// The status of the answer, if the file says.
+    pub(super) status: Option<u16>,
 }
 
 /// What a line of an access log says.
@@ -83,7 +85,7 @@ pub(super) fn request<'a>(time_ns: i64, time_is: TimeIs, duration_ns: i64, name:
         TimeIs::Start => time_ns,
         TimeIs::End => time_ns.checked_sub(duration_ns)?,
     };
-    TIMES_NS.contains(&start_ns).then_some(Request { start_ns, duration_ns, name })
+    TIMES_NS.contains(&start_ns).then_some(Request { start_ns, duration_ns, name, status: None })
 }
 
 /// A time: ISO-8601, or a number since the epoch whose unit is given or told by its size.

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{frame, loss};
 use fathom_evidence::tables::Sample as Row;
-use fathom_evidence::{FrameId, Recording, StackId};
+use fathom_evidence::{FrameId, Recording, StackId, Table};
 use rustc_hash::FxHashMap;
 
 use crate::input::{Input, written_ns};
 use crate::otlp::parse::{Dictionary, File, Location, Profile, Sample, Thread};
+use crate::otlp::parse_json;
 use crate::perf_script::symbols::is_of_a_jvm;
 use crate::profiles::{self, FRAMES_MAX, Missing, Unit, Untimed};
 use crate::timed::Timed;
-use crate::{LoadError, LoadOptions, load_each};
+use crate::{LoadError, LoadOptions, SNIFF_BYTES, load_each};
 
 /// The `source` column of everything that comes from OpenTelemetry.
 pub(super) const SOURCE: &str = "otlp";
@@ -27,12 +28,39 @@ pub(super) fn load(files: &[PathBuf], options: &LoadOptions) -> Result<Recording
 
 fn load_file(path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {
     let input = Input::open(path)?;
+    if parse_json::is_profile(input.get(..SNIFF_BYTES).unwrap_or(&input)) {
+        return load_json(&input, path, options);
+    }
     let file = File::read(&input);
     let mut recording = samples(&file, path, options)?;
     let missing =
         Missing { cut: input.cut(), ends: file.is_damaged.then_some(file.read), too_many: file.dictionary.too_many };
     missing.tell(&mut recording, SOURCE, &path.display().to_string());
     Ok(recording)
+}
+
+/// Messages of JSON, each of which is a profile of its own: those that can be used.
+fn load_json(input: &Input, path: &Path, options: &LoadOptions) -> Result<Recording, LoadError> {
+    let messages = parse_json::messages(input);
+    let (mut all, mut error, mut too_many) = (Recording::default(), None, 0);
+    for message in &messages.all {
+        let file = File::read(message);
+        too_many += file.dictionary.too_many;
+        match samples(&file, path, options) {
+            Ok(recording) => all.absorb(recording),
+            Err(says) => error = Some(says),
+        }
+    }
+    if all.samples.is_empty() {
+        let nothing = || LoadError::Unusable { path: path.to_owned(), says: NOTHING.to_owned() };
+        return Err(error.unwrap_or_else(nothing));
+    }
+    let name = path.display().to_string();
+    Missing { cut: input.cut(), ends: None, too_many }.tell(&mut all, SOURCE, &name);
+    if let Some(says) = messages.damage.filter(|_| input.cut().is_none()) {
+        all.add_loss(SOURCE, loss::DAMAGED, 0, &format!("{name}: ends early: {says}"));
+    }
+    Ok(all)
 }
 
 /// The samples that have a time; if none has, all of them where that is wanted.

@@ -20,6 +20,7 @@ use crate::perf_data::sample::{Sample, addresses};
 use crate::perf_data::scan::{self, Scan};
 use crate::perf_data::switches::{self, Switches};
 use crate::perf_data::system_calls::{self, SystemCalls};
+use crate::perf_data::walks::Walks;
 use crate::{LoadError, LoadOptions, load_each};
 
 /// The `source` column of everything that comes from perf.data.
@@ -88,6 +89,7 @@ struct Loader {
     /// Whether times are of the clock that a jitdump has.
     is_monotonic: bool,
     cycles: Cycles,
+    walks: Walks,
     switches: Switches,
     system_calls: SystemCalls,
     order: InOrder<Event>,
@@ -116,6 +118,7 @@ impl Loader {
             names,
             is_monotonic: false,
             cycles: Cycles::default(),
+            walks: Walks::default(),
             switches: Switches::default(),
             system_calls: SystemCalls::of(SOURCE),
             order: InOrder::default(),
@@ -132,6 +135,7 @@ impl Loader {
 
     fn threads(&mut self, scan: &Scan) {
         self.is_monotonic = scan.is_monotonic();
+        self.walks = Walks::of(scan.about.architecture.as_deref());
         self.system_calls.architecture = scan.about.architecture.clone().unwrap_or_default();
         self.recording.add_fact(subject::JVM, "pid", &self.pid.to_string(), SOURCE);
         if let Some(release) = &scan.about.os_release {
@@ -234,6 +238,10 @@ impl Loader {
 
     /// The stack of the code, and that of the kernel if it is wanted apart. Most samples were where another one was.
     fn stacks(&mut self, sample: &Sample<'_>, of: &Attribute, is_apart: bool) -> [StackId; 2] {
+        if let Some(addresses) = self.walks.walk(&mut self.names, sample, of) {
+            let time_ns = sample.time_ns.filter(|_| self.is_monotonic);
+            return self.stacks_of(addresses.into_iter().take(FRAMES_MAX), time_ns, is_apart);
+        }
         let place = sample.place();
         if let Some(known) = self.places[usize::from(is_apart)].get(place) {
             return *known;
@@ -277,6 +285,7 @@ impl Loader {
         std::mem::take(&mut self.cycles).weigh(&mut self.recording, SOURCE);
         std::mem::replace(&mut self.system_calls, SystemCalls::of(SOURCE)).finish(&mut self.recording);
         self.losses(others, lost);
+        self.walks.tell(&mut self.recording, SOURCE);
         self.recording
     }
 

@@ -23,6 +23,7 @@ mod sample;
 mod scan;
 mod switches;
 mod system_calls;
+mod walks;
 
 use std::path::{Path, PathBuf};
 

@@ -10,6 +10,7 @@ use fathom_symbols::jit::JitKind;
 use fathom_symbols::kernel::KernelSymbols;
 use fathom_symbols::maps::Mappings;
 use fathom_symbols::process::{Layer, Process, image_id};
+use fathom_symbols::unwind::{Registers, StackCopy, Unwinder, Walk};
 use rustc_hash::FxHashMap;
 
 use crate::perf_data::images;
@@ -25,6 +26,7 @@ pub(super) const KERNEL_FROM: u64 = 1 << 63;
 /// The names of one process and the kernel.
 pub(super) struct Names {
     process: Process,
+    unwinder: Unwinder,
     kernel: Option<KernelSymbols>,
     /// Code that was made at run time, with times.
     dump: Option<JitDump>,
@@ -48,17 +50,25 @@ impl Names {
         for (id, number) in ids {
             let Some(mapped) = (number as usize).checked_sub(1).and_then(|index| files.get(index)) else { continue };
             let build_id = scan.about.build_ids.get(&mapped.path).map(Vec::as_slice);
-            process.set_image(id, images::image(folder, mapped, build_id).map(Arc::new));
+            // A file that is not there stays unknown, so that stacks end in it: who called it cannot be guessed.
+            let image = images::image(folder, mapped, build_id);
+            image.into_iter().for_each(|image| process.set_image(id, Some(Arc::new(image))));
         }
         let text_start = scan.kernel.iter().find(|(_, mapped)| mapped.path.starts_with(b"[kernel.kallsyms]"));
         let kernel = images::kernel(folder, text_start.map(|(start, _)| *start));
-        let (frames, of_dump) = Default::default();
-        Names { process, kernel, dump: JitDump::beside(folder, pid), frames, of_dump, missing: [0; 3] }
+        let (unwinder, frames, of_dump) = Default::default();
+        Names { process, unwinder, kernel, dump: JitDump::beside(folder, pid), frames, of_dump, missing: [0; 3] }
     }
 
     /// Whether an address always has the same frame.
     pub(super) fn are_fixed(&self) -> bool {
         self.dump.is_none()
+    }
+
+    /// The addresses of the callers in a copied piece of a stack.
+    pub(super) fn walk(&mut self, registers: &Registers, bytes: &[u8], frames: &mut Vec<u64>) -> Walk {
+        let stack = StackCopy { address: registers.stack_pointer().unwrap_or(0), bytes };
+        self.unwinder.walk(&self.process, registers, stack, frames)
     }
 
     /// The frame of an address at a time of the monotonic clock, if that is known: code that is made at run time is replaced.
@@ -129,7 +139,8 @@ fn mappings<'a>(all: impl Iterator<Item = (&'a u64, &'a Mapped)>, files: &mut Ve
             }),
         };
         let path = if path == "//anon" { "" } else { &path };
-        let line = format!("{start:x}-{:x} r-xp {:08x} 00:00 {number} {path}\n", mapped.end, mapped.file_offset);
+        let may = if mapped.is_code { "r-xp" } else { "rw-p" };
+        let line = format!("{start:x}-{:x} {may} {:08x} 00:00 {number} {path}\n", mapped.end, mapped.file_offset);
         text.push_str(&line);
     }
     Mappings::parse(text.as_bytes())

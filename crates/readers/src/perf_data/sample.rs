@@ -1,7 +1,6 @@
 //! What is read of a sample. Knows no evidence.
 //!
-//! Each value that an event's samples have stands where the kernel's order puts it, so that what is wanted is found without decoding the
-//! registers and the copy of the stack behind it.
+//! Each value that an event's samples have stands where the kernel's order puts it.
 
 use linux_perf_event_reader::{Endianness, SampleFormat};
 
@@ -25,6 +24,21 @@ pub(super) struct Sample<'a> {
     chain: Option<&'a [u8]>,
     /// What a tracepoint has.
     pub(super) raw: Option<&'a [u8]>,
+    pub(super) user: Option<User<'a>>,
+}
+
+/// Registers of the program, and a copy of its stack from the stack pointer on (`--call-graph dwarf`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct User<'a> {
+    registers: &'a [u8],
+    pub(super) stack: &'a [u8],
+}
+
+impl User<'_> {
+    /// The registers, in the order of their bits.
+    pub(super) fn registers(&self, endian: Endianness) -> Vec<u64> {
+        addresses(self.registers, endian).collect()
+    }
 }
 
 impl<'a> Sample<'a> {
@@ -53,10 +67,16 @@ impl<'a> Sample<'a> {
             true => Some(raw(&mut fields)?),
             false => None,
         };
+        let user = user(of, &mut fields)?;
         let first = |value: Option<&'a [u8]>| Bytes::new(value?, endian).u64();
         let ids = ids.and_then(|ids| two_ids(Bytes::new(ids, endian)));
         let cpu = cpu.and_then(|cpu| Bytes::new(cpu, endian).u32());
-        Some(Sample { ids, time_ns: first(time), cpu, period: first(period), instruction, chain, raw })
+        Some(Sample { ids, time_ns: first(time), cpu, period: first(period), instruction, chain, raw, user })
+    }
+
+    /// Where the kernel was, which has its own part of the chain.
+    pub(super) fn chain(&self) -> &'a [u8] {
+        self.chain.unwrap_or_default()
     }
 
     /// The bytes that tell where it was.
@@ -73,6 +93,26 @@ fn two_ids(mut ids: Bytes<'_>) -> Option<(i32, i32)> {
 fn chain<'a>(fields: &mut Bytes<'a>) -> Option<&'a [u8]> {
     let bytes = fields.size()?.checked_mul(VALUE_BYTES)?;
     fields.take(bytes)
+}
+
+/// What a sample has of the program; nothing where it was not copied, or not of a program of 64 bits.
+fn user<'a>(of: &Attribute, fields: &mut Bytes<'a>) -> Option<Option<User<'a>>> {
+    const ABI_64: u64 = 2;
+    let has = |part| of.parse_info.sample_format.contains(part);
+    // Branches stand before it, in a form that differs between kernels.
+    if !has(SampleFormat::REGS_USER) || !has(SampleFormat::STACK_USER) || has(SampleFormat::BRANCH_STACK) {
+        return Some(None);
+    }
+    let abi = fields.u64()?;
+    let count = if abi == 0 { 0 } else { usize::from(of.parse_info.user_regs_count) };
+    let registers = fields.take(count * VALUE_BYTES)?;
+    let size_bytes = fields.size()?;
+    if size_bytes == 0 {
+        return Some(None);
+    }
+    let copy = fields.take(size_bytes)?;
+    let stack = copy.get(..fields.size()?).unwrap_or(copy);
+    Some((abi == ABI_64 && !stack.is_empty()).then_some(User { registers, stack }))
 }
 
 fn raw<'a>(fields: &mut Bytes<'a>) -> Option<&'a [u8]> {
@@ -115,6 +155,24 @@ mod tests {
         let chain: Vec<u64> = addresses(sample.place(), Endianness::LittleEndian).collect();
         assert_eq!(chain, [0x10, 0x20]);
         assert!((0..body.len()).all(|at| Sample::parse(&attribute, &body[..at]).is_none()));
+    }
+
+    #[test]
+    fn a_copy_of_the_stack_is_as_long_as_it_was_filled() {
+        let format = SampleFormat::CALLCHAIN | SampleFormat::REGS_USER | SampleFormat::STACK_USER;
+        let (software, size, period, registers) = (1_u32, 96_u32, 1_u64, 0b1_0100_0000_u64);
+        let words_of = [0, period, format.bits(), 0, 0, 0, 0, 0, 0, registers, 16];
+        let bytes = [&[software, size].map(u32::to_le_bytes).concat()[..], &words(&words_of)].concat();
+        let attribute = Attribute::parse(&bytes, Endianness::LittleEndian).unwrap();
+        let whole = [1, 0xffff_8000, 2, 0xb0, 0x10, 16, 7, 8, 8];
+        let body = words(&whole);
+        let user = Sample::parse(&attribute, &body).unwrap().user.unwrap();
+        assert_eq!((user.registers(Endianness::LittleEndian), user.stack), (vec![0xb0, 0x10], &words(&[7])[..]));
+        assert!((0..body.len()).all(|at| Sample::parse(&attribute, &body[..at]).is_none()));
+        for (other, rest) in [(0, &[16, 7, 8, 8][..]), (1, &[0xb0, 0x10, 16, 7, 8, 8]), (2, &[0xb0, 0x10, 0])] {
+            let body = [&words(&[0, other])[..], &words(rest)].concat();
+            assert_eq!(Sample::parse(&attribute, &body).unwrap().user, None, "{other}");
+        }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct Mapped {
     pub(super) file_offset: u64,
     pub(super) path: Vec<u8>,
     pub(super) file: Known,
+    /// Whether code may run in it; perf also notes other memory where it copies stacks.
+    pub(super) is_code: bool,
 }
 
 /// What perf noted of the file.
@@ -78,7 +80,8 @@ impl Scan {
         match parse(about, &record) {
             Some(EventRecord::Mmap(map)) => {
                 let path = map.path.as_slice().into_owned();
-                self.map(map.pid, map.address, (map.length, map.page_offset), path, Known::Nothing);
+                let mapped = mapped((map.address, map.length, map.page_offset), path, Known::Nothing, record.misc);
+                self.map(map.pid, map.address, mapped);
             }
             Some(EventRecord::Mmap2(map)) => {
                 let file = match map.file_id {
@@ -88,7 +91,8 @@ impl Scan {
                     }
                 };
                 let path = map.path.as_slice().into_owned();
-                self.map(map.pid, map.address, (map.length, map.page_offset), path, file);
+                let mapped = mapped((map.address, map.length, map.page_offset), path, file, record.misc);
+                self.map(map.pid, map.address, mapped);
             }
             Some(EventRecord::Comm(comm)) if self.threads.len() < ROWS_MAX => {
                 self.threads.insert(comm.tid, (comm.pid, until_zero(&comm.name.as_slice()).to_vec()));
@@ -106,11 +110,10 @@ impl Scan {
         }
     }
 
-    fn map(&mut self, pid: i32, start: u64, (length, file_offset): (u64, u64), path: Vec<u8>, file: Known) {
+    fn map(&mut self, pid: i32, start: u64, mapped: Option<Mapped>) {
         self.rows += 1;
-        let Some(end) = start.checked_add(length).filter(|_| length > 0 && self.rows < ROWS_MAX) else { return };
-        let path = until_zero(&path).to_vec();
-        let mapped = Mapped { end, file_offset, path, file };
+        let Some(mapped) = mapped.filter(|_| self.rows < ROWS_MAX) else { return };
+        let end = mapped.end;
         if pid == -1 {
             self.kernel.insert(start, mapped);
             return;
@@ -149,6 +152,13 @@ impl Scan {
         let ClockPair { wall_ns, clock_ns } = self.about.clock?;
         i64::try_from(i128::from(wall_ns) - i128::from(clock_ns)).ok()
     }
+}
+
+/// A mapping: where it is and how long, and where in the file it begins.
+fn mapped((start, length, file_offset): (u64, u64, u64), path: Vec<u8>, file: Known, misc: u16) -> Option<Mapped> {
+    const OF_DATA: u16 = 1 << 13;
+    let end = start.checked_add(length).filter(|_| length > 0)?;
+    Some(Mapped { end, file_offset, path: until_zero(&path).to_vec(), file, is_code: misc & OF_DATA == 0 })
 }
 
 /// A sample, if it is whole, and the event that it is of: read as another event's it would be nonsense.

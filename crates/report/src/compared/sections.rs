@@ -2,10 +2,11 @@
 
 use fathom_compare::statistics::{Interval, Order};
 use fathom_compare::{
-    Appearance, Comparison, FactDifference, FactsCompared, LostDifference, Measure, MeasureDifference, Outcome, Side,
-    State, percent,
+    Appearance, Comparison, FactDifference, FactsCompared, LostDifference, Measure, MeasureDifference, Outcome, Run,
+    Side, State, percent,
 };
 
+use super::profiles;
 use super::section::Section;
 use crate::units::amount;
 
@@ -18,14 +19,23 @@ const CHANGED_NS: f64 = 1_000.0;
 /// All parts, but those with nothing in them.
 pub(super) fn all(comparison: &Comparison, rows: usize) -> Vec<Section> {
     let unit = if comparison.per_request { "per request" } else { "per second" };
-    let all = [
-        facts(&comparison.facts, rows),
-        Section::verdict(&comparison.verdict.says),
-        measures(comparison),
-        requirements(&comparison.requirements),
-        lost("Lost time by cause", &comparison.causes, unit, comparison, rows).note(causes_note(comparison)),
-        lost("Thread time by state", &comparison.states, unit, comparison, rows),
-    ];
+    let is_profile = comparison.a.runs.iter().chain(&comparison.b.runs).all(Run::is_profile);
+    let all = match is_profile {
+        true => {
+            let verdict = vec![Section::verdict(&comparison.verdict.says), requirements(&comparison.requirements)];
+            // Such files hold hardly any: that none differs says nothing.
+            let given = (!comparison.facts.given.is_empty()).then(|| facts(&comparison.facts, rows));
+            given.into_iter().chain(verdict).chain(profiles::sections(comparison, rows)).collect()
+        }
+        false => vec![
+            facts(&comparison.facts, rows),
+            Section::verdict(&comparison.verdict.says),
+            measures(comparison),
+            requirements(&comparison.requirements),
+            lost("Lost time by cause", &comparison.causes, unit, comparison, rows).note(causes_note(comparison)),
+            lost("Thread time by state", &comparison.states, unit, comparison, rows),
+        ],
+    };
     all.into_iter().filter(|section| !section.is_empty()).collect()
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Detail<'o> {
     pub(super) looked_at: usize,
     pub(super) changes: usize,
     pub(super) ports: usize,
-    /// Kinds of messages in logs.
+    /// Kinds of messages in logs, of requests, and of answers.
     pub(super) messages: usize,
     pub(super) causes: usize,
     /// Of the cause that cost most.

@@ -50,6 +50,7 @@ pub(crate) fn sources(recording: &RecordingSummary) -> String {
         "hs_err",
         "app_log",
         "pcap",
+        "proc_files",
     ];
     // Without a recorder (tier 0) nothing is from a running machine.
     let is_file = |source: &&str| recording.tier == 0 || FILES.contains(source);

@@ -1,6 +1,6 @@
 //! How slow it was and when; or that it was not.
 
-use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, SlowInterval};
+use fathom_causes::explanation::{Evidence, Explanation, HeadlineKind, LineKind, SlowInterval};
 
 use super::detail::Detail;
 use crate::sheet::{Sheet, Styled, Tone, styled};
@@ -23,24 +23,44 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
     if !explanation.baseline.says.is_empty() {
         sheet.paragraph(2, Tone::Faint, &format!("compared with {}", explanation.baseline.says));
     }
-    write_messages(sheet, explanation, detail.messages);
+    let hidden = [
+        write_kinds(sheet, &explanation.messages, detail.messages, message),
+        write_kinds(sheet, &explanation.request_kinds, detail.messages, |kind| part(&kind.says, kind)),
+        write_kinds(sheet, &explanation.statuses, detail.messages, |kind| {
+            part(&format!("answered with status {}", kind.says), kind)
+        }),
+    ];
+    if hidden.contains(&true) {
+        sheet.line(2, [styled(Tone::Faint, "more kinds of messages or requests that differ: fathom logs")]);
+    }
+}
+
+/// Writes the first of what differs; whether there is more.
+fn write_kinds(sheet: &mut Sheet, kinds: &[LineKind], shown: usize, says: impl Fn(&LineKind) -> String) -> bool {
+    kinds.iter().take(shown).for_each(|kind| sheet.paragraph(2, Tone::Plain, &says(kind)));
+    kinds.len() > shown
 }
 
 /// What a program logs in slow time mostly followed from it.
-fn write_messages(sheet: &mut Sheet, explanation: &Explanation, shown: usize) {
-    for kind in explanation.messages.iter().take(shown) {
-        let says = format!(
-            "{} messages in the log, {}, {} otherwise (may be a by-product): {}",
-            if kind.odds_ratio > 1.0 { "more" } else { "fewer" },
-            units::amount(kind.slow_per_s, "1/s"),
-            units::amount(kind.baseline_per_s, "1/s"),
-            kind.says
-        );
-        sheet.paragraph(2, Tone::Plain, &says);
-    }
-    if explanation.messages.len() > shown {
-        sheet.line(2, [styled(Tone::Faint, "more kinds of messages that differ: fathom logs")]);
-    }
+fn message(kind: &LineKind) -> String {
+    format!(
+        "{} messages in the log, {}, {} otherwise (may be a by-product): {}",
+        if kind.odds_ratio > 1.0 { "more" } else { "fewer" },
+        units::amount(kind.slow_per_s, "1/s"),
+        units::amount(kind.baseline_per_s, "1/s"),
+        kind.says
+    )
+}
+
+/// Requests that fail or take long are also sent again: which came first the mix does not say.
+fn part(says: &str, kind: &LineKind) -> String {
+    format!(
+        "{} of requests in the slow time ({}), {} otherwise ({}; may be a by-product): {says}",
+        units::amount(kind.slow_ratio, "ratio"),
+        units::amount(kind.slow_per_s, "1/s"),
+        units::amount(kind.baseline_ratio, "ratio"),
+        units::amount(kind.baseline_per_s, "1/s"),
+    )
 }
 
 /// For example `slow 30 s of 50 s`.

@@ -13,6 +13,7 @@ pub(crate) fn spelled(source: &str) -> &str {
         "thread_dump" => "thread dumps",
         "app_log" => "logs of applications",
         "pcap" => "a capture of packets",
+        "proc_files" => "files of /proc",
         "recording" => "recording of fathom",
         other => other,
     }

@@ -29,6 +29,8 @@ pub(crate) fn healthy() -> Explanation {
         requests: vec![],
         changed: vec![],
         messages: vec![],
+        request_kinds: vec![],
+        statuses: vec![],
         slow: vec![],
         rhythm: None,
         baseline: Baseline {

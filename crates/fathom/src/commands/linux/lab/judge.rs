@@ -232,6 +232,8 @@ mod tests {
             requests: Vec::new(),
             changed: Vec::new(),
             messages: Vec::new(),
+            request_kinds: Vec::new(),
+            statuses: Vec::new(),
             slow: slow.then_some(interval).into_iter().collect(),
             rhythm: None,
             baseline: Baseline { kind: "none".to_owned(), says: String::new(), duration_ns: 0 },

@@ -1,6 +1,15 @@
-//! How many messages there were of each template, in steps of a second, or of more where a log is long. Knows no evidence.
+//! How many lines of a log there were of each kind, in steps of a second, or of more where a log is long.
 
-use crate::app_log::templates::Id;
+use std::hash::Hasher;
+use std::path::PathBuf;
+
+use fathom_evidence::{Recording, SERIES_FROM, StrId};
+use rustc_hash::FxHasher;
+
+use crate::rates::{Rates, Which};
+
+/// Which kind.
+pub(crate) type Id = u32;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -10,22 +19,22 @@ const COUNTS_MAX: usize = 400_000;
 /// Counts that may be kept twice, for lines that are out of order.
 const LOOSE_MAX: usize = 2 * COUNTS_MAX;
 
-/// Messages of a template within a step.
+/// Lines of a kind within a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Count {
-    pub(super) template: Id,
+struct Count {
+    kind: Id,
     /// The number of the step since the epoch.
-    pub(super) step: i64,
-    pub(super) count: u32,
+    step: i64,
+    count: u32,
 }
 
 /// The counts of a log.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     step_ns: i64,
     /// In any order, and several of a step.
     done: Vec<Count>,
-    /// The last of each template.
+    /// The last of each kind.
     open: Vec<Count>,
 }
 
@@ -36,16 +45,16 @@ impl Default for Counts {
 }
 
 impl Counts {
-    pub(super) fn add(&mut self, template: Id, time_ns: i64) {
+    pub(crate) fn add(&mut self, kind: Id, time_ns: i64) {
         let step = time_ns.div_euclid(self.step_ns);
-        let at = template as usize;
+        let at = kind as usize;
         while self.open.len() <= at {
-            self.open.push(Count { template: self.open.len() as Id, step, count: 0 });
+            self.open.push(Count { kind: self.open.len() as Id, step, count: 0 });
         }
         let open = &mut self.open[at];
         if open.step != step {
             self.done.extend(Some(*open).filter(|count| count.count > 0));
-            *open = Count { template, step, count: 0 };
+            *open = Count { kind, step, count: 0 };
         }
         open.count = open.count.saturating_add(1);
         if self.done.len() >= LOOSE_MAX {
@@ -63,19 +72,41 @@ impl Counts {
         }
     }
 
-    /// How long a step is in ns, and all counts, by template and time; each template under another number.
-    pub(super) fn finish(mut self, named: impl Fn(Id) -> Id) -> (i64, Vec<Count>) {
+    /// Writes them as the counter `name`, of the kinds' names. Kinds of one name are one.
+    pub(crate) fn write(self, recording: &mut Recording, source: &str, (name, series): (&str, i64), names: &[StrId]) {
+        let (step_ns, counts) = self.finish(|id| names.get(id as usize).copied().unwrap_or_default().0);
+        let mut rates = Rates::default();
+        for count in counts {
+            let instance = recording.text(StrId(count.kind)).to_owned();
+            let which = Which { name, instance: &instance, tid: series };
+            let from_ns = count.step.saturating_mul(step_ns);
+            let over = (from_ns, from_ns.saturating_add(step_ns));
+            rates.add(recording, source, which, over, f64::from(count.count));
+        }
+        rates.finish(recording, source);
+    }
+
+    /// How long a step is in ns, and all counts, by kind and time; each kind under another number.
+    fn finish(mut self, named: impl Fn(Id) -> Id) -> (i64, Vec<Count>) {
         self.done.extend(self.open.drain(..).filter(|count| count.count > 0));
-        self.done.iter_mut().for_each(|count| count.template = named(count.template));
+        self.done.iter_mut().for_each(|count| count.kind = named(count.kind));
         self.tighten();
         (self.step_ns, self.done)
     }
 }
 
+/// The series of logs that are read together: those of others are no part of their sums, even where these are of the same process.
+pub(crate) fn series_of(files: &[PathBuf]) -> i64 {
+    let mut hasher = FxHasher::default();
+    files.iter().for_each(|file| hasher.write(file.as_os_str().as_encoded_bytes()));
+    // No thread has so high a number.
+    (hasher.finish() >> 24) as i64 | SERIES_FROM
+}
+
 fn add_up(counts: &mut Vec<Count>) {
     counts.sort_unstable();
     counts.dedup_by(|next, kept| {
-        let is_same = (next.template, next.step) == (kept.template, kept.step);
+        let is_same = (next.kind, next.step) == (kept.kind, kept.step);
         if is_same {
             kept.count = kept.count.saturating_add(next.count);
         }
@@ -90,10 +121,10 @@ mod tests {
     #[test]
     fn lines_out_of_order_are_counted_where_they_belong() {
         let mut counts = Counts::default();
-        for (template, ms) in [(1, 500), (1, 900), (1, 2_500), (1, 1_999), (1, 999), (0, 5)] {
-            counts.add(template, ms * 1_000_000);
+        for (kind, ms) in [(1, 500), (1, 900), (1, 2_500), (1, 1_999), (1, 999), (0, 5)] {
+            counts.add(kind, ms * 1_000_000);
         }
-        let count = |template, step, count| Count { template, step, count };
+        let count = |kind, step, count| Count { kind, step, count };
         let expected = vec![count(0, 0, 1), count(1, 0, 3), count(1, 1, 1), count(1, 2, 1)];
         assert_eq!(counts.finish(|id| id), (SECOND_NS, expected));
     }
