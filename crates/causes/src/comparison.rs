@@ -248,6 +248,21 @@ impl<'a> Comparison<'a> {
         is_told.then(|| slowdown.slow_buckets().filter_map(of).map(late).sum())
     }
 
+    /// Whether looks at threads told of waits as short as requests were late.
+    pub fn has_short_sampled_waits(&self) -> bool {
+        let would_show = |ns: i64| self.late_by_ns().is_none_or(|late_ns| ns as f64 <= late_ns);
+        self.sources().shortest_sampled_wait_ns().is_some_and(would_show)
+    }
+
+    /// By how much a request of the slow time was late, on average, in ns: what is longer is no wait of each. Not known without requests.
+    fn late_by_ns(&self) -> Option<f64> {
+        let account = &self.analysis.account;
+        let (late, requests) = (account.lateness.as_ref()?, account.exact_requests()?);
+        let sum = |row: &[f64]| self.slowdown.slow_buckets().filter_map(|index| row.get(index)).sum::<f64>();
+        let count = sum(&requests.count);
+        (self.is_slow() && count > 0.0).then(|| sum(&late.all_ns) / count)
+    }
+
     /// Cores that other processes used, on average: in the slow time and in the baseline.
     pub fn cores_of_others(&self) -> Option<(f64, Option<f64>)> {
         let account = &self.analysis.account;

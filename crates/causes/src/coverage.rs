@@ -118,7 +118,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Event(event) => recording_threshold::has_short_ones(comparison, event),
         Need::Counter(name) => is_counted(comparison, name),
         Need::Spans(span::SAMPLED_WAIT, collector) => {
-            comparison.sources().has_short_sampled_waits() || comparison.has_source(collector)
+            comparison.has_short_sampled_waits() || comparison.has_source(collector)
         }
         Need::Spans(span::SYSTEM_CALL, collector) => comparison.has_source(collector) || are_calls_recorded(comparison),
         Need::Spans(span::BLOCK_REQUEST, collector) => {

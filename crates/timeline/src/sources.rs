@@ -114,9 +114,11 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Whether looks at threads told of short waits as well: those of who watches all the time tell of long ones only.
-    pub fn has_short_sampled_waits(&self) -> bool {
-        self.spans(span::SAMPLED_WAIT).any(|wait| self.recording.text(wait.source) != STANDING)
+    /// The shortest wait that looks at threads told of, in ns: those of who watches all the time tell of long ones only. Shorter ones
+    /// may not have been seen.
+    pub fn shortest_sampled_wait_ns(&self) -> Option<i64> {
+        let waits = self.spans(span::SAMPLED_WAIT).filter(|wait| self.recording.text(wait.source) != STANDING);
+        waits.map(|wait| wait.duration_ns).min()
     }
 
     /// Spans of a kind, in order of their beginning, each time of it from one source.

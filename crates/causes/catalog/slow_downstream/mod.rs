@@ -92,7 +92,7 @@ fn no_reads(comparison: &Comparison<'_>) -> Finding {
 /// The JVM writes down blocking reads of its own classes: neither those of channels nor those of native code. Where nothing that is lost has
 /// to be explained by others, only requests that are known, or a look at the sockets, tell that no thread read otherwise.
 fn unseen_by_java(comparison: &Comparison<'_>) -> Option<Finding> {
-    let sees_all = unsent::was_measured(comparison) || comparison.sources().has_short_sampled_waits();
+    let sees_all = unsent::was_measured(comparison) || comparison.has_short_sampled_waits();
     let is_open = !comparison.is_slow() && !latency::are_requests_quick(comparison) && !sees_all;
     is_open.then(|| Finding::needs_kernel("no read of a socket by Java's own classes; other reads were not recorded"))
 }

@@ -1,5 +1,6 @@
 //! What it means that an event of JFR does not occur.
 
+use fathom_evidence::kinds::subject;
 use fathom_timeline::{ThreadState, Wait};
 
 use crate::cause::{Finding, Support};
@@ -12,14 +13,25 @@ use crate::{format, latency};
 /// here on before their absence means anything, in ns.
 const SHORT_NS: f64 = 5e6;
 
-/// Whether an event was recorded from short ones on.
+/// Whether an event was recorded from short ones on, whatever they waited for.
 pub fn has_short_ones(comparison: &Comparison<'_>, event: &'static str) -> bool {
     comparison.recorded_from_ns(event).is_some_and(|from_ns| from_ns <= SHORT_NS)
+        && (event != PARK || are_all_parks_recorded(comparison))
+}
+
+const PARK: &str = "jdk.ThreadPark";
+
+/// async-profiler writes parks for locks and semaphores only, under the event's name and without the threshold that the JVM always has.
+fn are_all_parks_recorded(comparison: &Comparison<'_>) -> bool {
+    comparison.recording().fact(subject::SETTING, "jdk.ThreadPark#threshold").is_some()
 }
 
 /// The answer when there is no wait of a kind in the slow time: excluded if even short ones would
 /// have been recorded, unknown otherwise. `waits` names them: `waits for locks`; `events` are those that tell of some of them.
 pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Finding {
+    if events == [PARK] && comparison.is_recorded(PARK) && !are_all_parks_recorded(comparison) {
+        return unknown(PARK, &format!("{waits} were not recorded: async-profiler tells of waits for locks only"));
+    }
     let from_ns = |event: &&str| comparison.recorded_from_ns(event).unwrap_or(f64::INFINITY);
     let Some(event) = events.iter().max_by(|a, b| from_ns(a).total_cmp(&from_ns(b))) else {
         return Finding::absent(waits);
