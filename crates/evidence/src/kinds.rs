@@ -402,6 +402,8 @@ words! {
         CONNECTS_FAILED_COUNT = "connects_failed_count";
         /// Connections that ended after something had been asked over them, without any answer ever, since the recording began (instances as for `segments_resent_count`).
         CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";
+        /// Connections that were made to the network namespace of the process since the recording began and that no look at its connections met, where requests are known from such looks only: they were made and closed from one look to the next, or are of another process.
+        CONNECTIONS_NOT_MET_COUNT = "connections_not_met_count";
         /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second. Also datagrams that came to a UDP socket of the process, or in a capture of packets to a port, the dropped ones included (`udp 8125`); each tenth of a second.
         DATA_ARRIVALS_COUNT = "data_arrivals_count";
         /// Datagrams that came into the queue of a UDP socket of the process since the recording began, or since it was found if that was later (`udp 8125 #4711`: protocol, local port, inode).

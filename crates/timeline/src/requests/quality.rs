@@ -1,6 +1,8 @@
 //! How much a measure of requests can say. That requests were slow, any measure may say; that none was, only one that saw each
 //! of them whole, for long enough, and that no other fact contradicts.
 
+use fathom_evidence::kinds::counter;
+
 use super::Requests;
 use crate::grid::Grid;
 use crate::sources::Sources;
@@ -14,8 +16,13 @@ pub enum Flaw {
     Few,
     /// This part of them came several at once on one connection: how long each of these took is not known.
     Multiplexed(f64),
-    /// How long each took is known to so many ns only, and what came between two looks not at all.
-    Coarse(f64),
+    /// Requests were found by looks at connections, and what came between two looks was not.
+    Coarse {
+        /// To so many ns it is known how long each took.
+        uncertain_ns: f64,
+        /// At most so many connections no look met.
+        not_met: f64,
+    },
     /// The application stood still at a time and for longer than any request took: what clients waited for was not measured.
     Contradicted {
         /// For how long it stood still, in ns.
@@ -57,7 +64,8 @@ fn multiplexed(sources: &Sources<'_>) -> Option<Flaw> {
 
 fn coarse(sources: &Sources<'_>) -> Option<Flaw> {
     let uncertain_ns = sources.traffic.requests().map(|request| request.uncertain_ns).max()?;
-    (uncertain_ns > 0).then_some(Flaw::Coarse(uncertain_ns as f64))
+    let not_met = sources.counter(counter::CONNECTIONS_NOT_MET_COUNT, "").0.last().map_or(0.0, |(_, count)| *count);
+    (uncertain_ns > 0).then_some(Flaw::Coarse { uncertain_ns: uncertain_ns as f64, not_met })
 }
 
 /// A stop delays every request that comes in it until its end: with so many expected in its first half, the chance that none came
