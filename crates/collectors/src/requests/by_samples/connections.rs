@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::cycles::{Cycle, Told};
 use super::several::Several;
+use crate::Target;
 use crate::procfs::{ProcFile, lines, number, utf8};
 use crate::sock_diag::{Connection, LISTENING, Name, SockDiag};
-use crate::Target;
 
 /// A connection that is looked at.
 #[derive(Debug)]
