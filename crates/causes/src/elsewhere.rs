@@ -9,6 +9,7 @@ use crate::cause::{Cause, Support};
 use crate::chains::Judged;
 use crate::comparison::Comparison;
 use crate::explanation::{Missing, Verdict};
+use crate::gaps;
 use crate::measure::growth;
 
 /// Opens the causes that are excluded in the slow time and were more at work in the rest, where it is not known whether that was slow.
@@ -28,10 +29,12 @@ pub(crate) fn open(analysis: &Analysis<'_>, judged: &mut [Judged]) {
     }
     let whole = Comparison::with(analysis, Slowdown::default(), Excess::default());
     for one in judged.iter_mut().filter(|one| one.verdict.verdict == Verdict::RuledOut) {
-        let Some(says) = crate::cause(&one.verdict.id).and_then(|cause| seen(&whole, cause, &more)) else { continue };
+        let Some(cause) = crate::cause(&one.verdict.id) else { continue };
+        let Some(says) = seen(&whole, cause, &more) else { continue };
         one.verdict.verdict = Verdict::NotEnough;
         one.verdict.says = format!("more of it at other times than in those that are called slow: {says}");
         one.verdict.missing.push(Missing::from_requests("whether requests waited for it at other times"));
+        gaps::without_use(&whole, cause, &mut one.verdict.missing);
     }
 }
 

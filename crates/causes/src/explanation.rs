@@ -407,10 +407,18 @@ impl Missing {
         Missing { says: says.to_owned(), record_with: Missing::RECORD.to_owned() }
     }
 
+    /// Says what the kernel refuses to whoever has all rights, and what would allow it.
+    pub(crate) const DOCTOR: &str = "sudo fathom doctor --pid PID";
+
+    /// Tells how long requests took, or measures it.
+    pub(crate) const REQUESTS: &str = "fathom explain … --latency FILE, or sudo fathom record --pid PID --for 60s";
+
+    /// Tells how long requests took.
+    pub(crate) const LATENCY: &str = "fathom explain … --latency FILE";
+
     /// What only those know who wait for the service.
     pub fn from_requests(says: &str) -> Missing {
-        let record_with = "fathom explain … --latency FILE, or sudo fathom record --pid PID --for 60s";
-        Missing { says: says.to_owned(), record_with: record_with.to_owned() }
+        Missing { says: says.to_owned(), record_with: Missing::REQUESTS.to_owned() }
     }
 }
 

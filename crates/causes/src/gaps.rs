@@ -1,6 +1,6 @@
 //! What a finding lacks because of what was not recorded, and what would record it.
 
-use fathom_evidence::kinds::{counter, loss, subject};
+use fathom_evidence::kinds::{counter, loss, recorded, subject};
 
 use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
@@ -46,23 +46,34 @@ pub(crate) fn without_account(comparison: &Comparison<'_>, finding: &mut Finding
     }
 }
 
-/// Whoever has recorded with all rights and all that shows the cause is not told to do so.
+/// Whoever has recorded with all rights and all that shows the cause is not told to do so; whose kernel refuses it is told where it
+/// stands what that is.
 pub(crate) fn without_use(comparison: &Comparison<'_>, cause: &Cause, missing: &mut [Missing]) {
-    let is_told = |missing: &Missing| missing.record_with == Missing::RECORD;
-    if missing.iter().any(is_told) && took_part(comparison, cause.collectors) {
-        let useless = missing.iter_mut().filter(|missing| is_told(missing));
-        useless.for_each(|missing| missing.record_with.clear());
+    for missing in missing {
+        let better = match missing.record_with.as_str() {
+            Missing::RECORD => instead(comparison, cause.collectors, ""),
+            Missing::REQUESTS => instead(comparison, &["requests"], Missing::LATENCY).map(|_| Missing::LATENCY),
+            _ => None,
+        };
+        missing.record_with = better.map_or_else(|| std::mem::take(&mut missing.record_with), str::to_owned);
     }
 }
 
-/// Whether the recording was made with all rights, and these collectors recorded.
-fn took_part(comparison: &Comparison<'_>, collectors: &[&str]) -> bool {
+/// What to do instead of recording with all rights where that was done; `otherwise` where each of these collectors has recorded all.
+fn instead(comparison: &Comparison<'_>, collectors: &[&str], otherwise: &'static str) -> Option<&'static str> {
     let recording = comparison.recording();
     let refused: Vec<&str> = (recording.losses.rows())
         .filter(|row| recording.text(row.kind) == loss::REFUSED)
         .map(|row| recording.text(row.source))
         .collect();
-    let cpu = |name: &str| comparison.sources().counter(counter::OWN_CPU_NS, name);
-    let records = |name: &&str| !refused.contains(name) && !cpu(name).0.is_empty();
-    recording.fact(subject::RECORDING, "tier") == Some("2") && collectors.iter().all(records)
+    let fact = |key: &str| recording.fact(subject::RECORDING, key);
+    let is_refused = |name: &&str| refused.contains(name);
+    let records = |name: &&str| !comparison.sources().counter(counter::OWN_CPU_NS, name).0.is_empty();
+    let has_all_rights = fact(recorded::RIGHTS) == Some(recorded::ALL_RIGHTS);
+    let takes_part = |name: &&str| records(name) || has_all_rights && is_refused(name);
+    match collectors.iter().any(is_refused) {
+        _ if !collectors.iter().all(takes_part) => None,
+        true => has_all_rights.then_some(Missing::DOCTOR),
+        false => (has_all_rights || fact("tier") == Some("2")).then_some(otherwise),
+    }
 }

@@ -255,11 +255,26 @@ fn of_flaw(flaw: Flaw) -> String {
             format::percent(part)
         ),
         Flaw::Few => "measured of a few only, which may be health checks".to_owned(),
-        Flaw::Coarse(ns) => format!("measured to {} only, by looking at connections now and then", format::time(ns)),
+        Flaw::Coarse { uncertain_ns, not_met } => format!(
+            "measured to {} only, by looking at connections now and then{}",
+            format::time(uncertain_ns),
+            of_not_met(not_met)
+        ),
         Flaw::Contradicted { stop_ns, longest_ns } => format!(
             "not measured where clients wait: the application was stopped for {} while no request took longer than {}",
             format::time(stop_ns),
             format::time(longest_ns)
+        ),
+    }
+}
+
+/// Connections that no look met.
+fn of_not_met(count: f64) -> String {
+    match count as usize {
+        0 => String::new(),
+        some => format!(
+            ", and not at all on up to {} that lived from one look to the next",
+            format::count(some, "connection")
         ),
     }
 }

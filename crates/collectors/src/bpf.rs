@@ -38,7 +38,7 @@ pub(crate) use calls::{CALLS, Calls};
 pub(crate) use events::online_cpus;
 pub(crate) use increments::{Increment, Increments, Part, counter as counter_of};
 pub(crate) use mapped_array::MappedArray;
-pub(crate) use rights::check as may_load;
+pub(crate) use rights::{are_all as are_all_rights, check as may_load};
 pub(crate) use ring::Ring;
 pub(crate) use slot_table::SlotTable;
 pub(crate) use spare::{LeftOut, Spare};

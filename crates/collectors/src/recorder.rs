@@ -24,6 +24,7 @@ use fathom_evidence::kinds::{counter, loss, recorded, subject};
 use fathom_store::{FolderError, FolderWriter};
 
 use crate::attach::Shared;
+use crate::bpf::are_all_rights;
 use crate::policy::Glance;
 use crate::symbols::Images;
 use crate::{Clock, Collector, Order, Policy, Profiler, Refusal, Target, Tier};
@@ -395,6 +396,9 @@ impl Session {
         let took_part = self.parts.iter().filter(|part| part.refused.is_none());
         let tier = took_part.map(|part| part.tier).max().unwrap_or_default();
         self.pending.add_fact(subject::RECORDING, "tier", &(tier as u8).to_string(), "fathom");
+        if are_all_rights() {
+            self.pending.add_fact(subject::RECORDING, recorded::RIGHTS, recorded::ALL_RIGHTS, "fathom");
+        }
     }
 
     fn found(&mut self, name: &'static str, found: Recording, cpu_ns: i64) {

@@ -36,6 +36,8 @@ const ATTRIBUTE: usize = 4;
 /// The older form of the question (`TCPDIAG_GETSOCK`): it is answered for both versions of IP in one walk over the kernel's table,
 /// which takes as long for no connection as for a thousand.
 const GET_TCP_SOCKETS: u16 = 18;
+/// The newer form, which can ask for a single one.
+const GET_SOCKETS: u16 = 20;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const INET_DIAG_INFO: u16 = 2;
@@ -43,6 +45,11 @@ const INET_DIAG_SKMEMINFO: u16 = 7;
 
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const DUMP: u16 = 0x301;
+/// `NLM_F_REQUEST`.
+const REQUEST: u16 = 1;
+
+/// What names a socket: ports, addresses, interface and cookie.
+const NAME_BYTES: usize = 48;
 
 /// What is known of one socket.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +65,23 @@ pub(crate) struct Socket {
     pub(crate) drops: Option<u32>,
 }
 
+/// Names a connection to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Name {
+    family: u8,
+    socket: [u8; NAME_BYTES],
+}
+
+impl Default for Name {
+    fn default() -> Name {
+        Name { family: 0, socket: [0; NAME_BYTES] }
+    }
+}
+
 /// What is known of one connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Connection {
+    pub(crate) name: Name,
     /// Tells it from all others for as long as the machine runs.
     pub(crate) cookie: u64,
     /// Of this side.
@@ -71,6 +92,14 @@ pub(crate) struct Connection {
     /// Segments with data that were sent, and that came (Linux 4.6 and later).
     pub(crate) segments_out: u32,
     pub(crate) segments_in: u32,
+    /// Bytes that came (Linux 4.1 and later).
+    pub(crate) bytes_in: u64,
+    /// The largest segment that comes.
+    pub(crate) largest_segment: u32,
+    /// Segments on their way that the other side has not acknowledged.
+    pub(crate) unacknowledged: u32,
+    /// Bytes that were sent or wait to be, and that the other side has not acknowledged.
+    pub(crate) unacknowledged_bytes: u32,
 }
 
 /// Who answers questions about one network namespace.
@@ -97,6 +126,16 @@ impl SockDiag {
     /// Asks for the TCP connections and gives each to `see`.
     pub(crate) fn connections(&mut self, mut see: impl FnMut(Connection)) -> io::Result<()> {
         self.ask(OPEN, INET_DIAG_INFO, |body| connection(body).into_iter().for_each(&mut see))
+    }
+
+    /// Looks at one connection again, which costs a few µs however many there are; none if it is gone.
+    pub(crate) fn again(&mut self, name: &Name) -> Option<Connection> {
+        self.asked = self.asked.wrapping_add(1);
+        send(&self.socket, &question_about(name, self.asked), SendFlags::empty()).ok()?;
+        let mut found = None;
+        // The answer is one message, and none says that it was the last.
+        self.take(&mut |body| found = connection(body)).ok()?;
+        found
     }
 
     fn ask(&mut self, states: u32, attribute: u16, mut see: impl FnMut(&[u8])) -> io::Result<()> {
@@ -157,6 +196,22 @@ fn question(states: u32, attribute: u16, number: u32) -> [u8; HEADER + QUESTION]
     bytes
 }
 
+/// A question about one TCP connection.
+fn question_about(name: &Name, number: u32) -> [u8; HEADER + 8 + NAME_BYTES] {
+    const LENGTH: usize = HEADER + 8 + NAME_BYTES;
+    let mut bytes = [0; LENGTH];
+    bytes[..4].copy_from_slice(&(LENGTH as u32).to_ne_bytes());
+    bytes[4..6].copy_from_slice(&GET_SOCKETS.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&REQUEST.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&number.to_ne_bytes());
+    bytes[HEADER] = name.family;
+    bytes[HEADER + 1] = libc::IPPROTO_TCP as u8;
+    bytes[HEADER + 2] = 1 << (INET_DIAG_INFO - 1);
+    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&OPEN.to_ne_bytes());
+    bytes[HEADER + 8..].copy_from_slice(&name.socket);
+    bytes
+}
+
 /// The first message of some bytes: its type, the number of its question, its body, and the bytes after it.
 fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
     let length = number(bytes, 0)? as usize;
@@ -182,12 +237,17 @@ fn socket(body: &[u8]) -> Option<Socket> {
 fn connection(body: &[u8]) -> Option<Connection> {
     let info = attribute(body.get(SOCKET..)?, INET_DIAG_INFO)?;
     Some(Connection {
+        name: Name { family: *body.first()?, socket: *body.get(4..)?.first_chunk()? },
         cookie: u64::from_ne_bytes(*body.get(44..)?.first_chunk()?),
         port: port(body)?,
         sent_ago_ms: number(info, 44)?,
         received_ago_ms: number(info, 52)?,
         segments_in: number(info, 152)?,
         segments_out: number(info, 156)?,
+        bytes_in: u64::from_ne_bytes(*info.get(128..)?.first_chunk()?),
+        largest_segment: number(info, 84)?,
+        unacknowledged: number(info, 24)?,
+        unacknowledged_bytes: number(body, 60)?,
     })
 }
 
@@ -267,7 +327,11 @@ mod tests {
         let [one] = found.iter().filter(|connection| connection.port == at.port()).collect::<Vec<_>>()[..] else {
             panic!("{found:?}")
         };
-        assert_eq!((one.segments_in, one.segments_out), (1, 1));
+        assert_eq!((one.segments_in, one.segments_out, one.bytes_in), (1, 1, 1));
+        let mut again = kernel.again(&one.name).unwrap();
+        assert!(again.sent_ago_ms >= one.sent_ago_ms && again.received_ago_ms >= one.received_ago_ms, "{again:?}");
+        (again.sent_ago_ms, again.received_ago_ms) = (one.sent_ago_ms, one.received_ago_ms);
+        assert_eq!((again, kernel.again(&Name::default())), (*one, None));
         assert!(one.received_ago_ms >= one.sent_ago_ms + 40, "{one:?}");
     }
 

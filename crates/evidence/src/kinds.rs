@@ -172,7 +172,7 @@ words! {
         DATAGRAMS_LATE = "datagrams_late";
         /// A thread of Fathom that does nothing but sleep woke up late. Name: a word of `stall`. Detail: run_queue_ns, cpu.
         HOST_STALL = "host_stall";
-        /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel, or left it where it stood there for a millisecond or longer; the thread is the one that answered. Name: `:port` that it came to. Detail: port, unread_ns, first_byte_ns, reader_tid, worker_tid, returned_ns, bytes_in, bytes_out, stands_for, overlapping, unanswered, given_up, unsent_ns, unsent_for, window_full_ns, uncertain_ns.
+        /// One request of the service. From a latency file: name is the kind of request if given. Measured at its socket (source `requests`): from the arrival of its first byte until the last byte of the answer was handed to the kernel, or left it where it stood there for a millisecond or longer; the thread is the one that answered. Name: `:port` that it came to, `udp :port` of a datagram. Detail: port, unread_ns, first_byte_ns, reader_tid, worker_tid, returned_ns, bytes_in, bytes_out, stands_for, overlapping, unanswered, given_up, unsent_ns, unsent_for, window_full_ns, uncertain_ns.
         REQUEST = "request";
         /// One call of another service, measured at its socket, over TCP, a Unix socket, or by datagrams to the one peer that the socket is connected to: from the first byte sent until the answer had been read; the thread is the one that sent. Name: `host:port` of the peer. Detail: host, port, peer_ns, own_delay_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered, unsent_ns, unsent_for.
         CALL = "call";
@@ -402,6 +402,8 @@ words! {
         CONNECTS_FAILED_COUNT = "connects_failed_count";
         /// Connections that ended after something had been asked over them, without any answer ever, since the recording began (instances as for `segments_resent_count`).
         CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";
+        /// Connections that were made to the network namespace of the process since the recording began and that no look at its connections met, where requests are known from such looks only: they were made and closed from one look to the next, or are of another process.
+        CONNECTIONS_NOT_MET_COUNT = "connections_not_met_count";
         /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second. Also datagrams that came to a UDP socket of the process, or in a capture of packets to a port, the dropped ones included (`udp 8125`); each tenth of a second.
         DATA_ARRIVALS_COUNT = "data_arrivals_count";
         /// Datagrams that came into the queue of a UDP socket of the process since the recording began, or since it was found if that was later (`udp 8125 #4711`: protocol, local port, inode).

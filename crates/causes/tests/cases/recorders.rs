@@ -57,6 +57,7 @@ const LIVE_COUNTERS: &[&str] = &[
     "network_",
     "segments_",
     "data_",
+    "connections_not_met_",
     "datagram",
     "disk_",
 ];
@@ -433,7 +434,7 @@ impl<'a> Recorder<'a> {
 
 /// What a live recorder states of itself.
 fn is_live_fact(key: &str) -> bool {
-    [recorded::PROCESS_STOP_LOOKS_NS, recorded::REQUESTS_FOLLOWED, "observed_from_ns"].contains(&key)
+    [recorded::PROCESS_STOP_LOOKS_NS, recorded::REQUESTS_FOLLOWED, recorded::RIGHTS, "observed_from_ns"].contains(&key)
 }
 
 fn is_live_counter(name: &str) -> bool {

@@ -120,6 +120,16 @@ static __always_inline __u64 second_argument(struct pt_regs *registers)
 #endif
 }
 
+/* The fifth one. */
+static __always_inline __u64 fifth_argument(struct pt_regs *registers)
+{
+#if defined(__TARGET_ARCH_x86)
+	return registers->r8;
+#else
+	return registers->regs[4];
+#endif
+}
+
 /* The program's only argument of a BTF tracepoint: the tracepoint's arguments, one in each word. */
 typedef unsigned long long *arguments;
 

@@ -26,6 +26,12 @@ pub(crate) fn check() -> Result<(), Refusal> {
     })
 }
 
+/// Whether this process may do what root may: more rights than it has would show nothing more.
+pub(crate) fn are_all() -> bool {
+    let status = procfs::read_text("/proc/self/status").unwrap_or_default();
+    effective_capabilities(&status) >> CAP_SYS_ADMIN & 1 == 1
+}
+
 struct Facts {
     capabilities: u64,
     has_btf: bool,

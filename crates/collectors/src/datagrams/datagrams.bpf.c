@@ -6,7 +6,7 @@
  * A read took the datagram before those that remain in the queue. So nothing has to be counted from the socket's first datagram on,
  * and reads by other processes and datagrams that the kernel discards cause no errors.
  */
-#include "queue.bpf.h"
+#include "answers.bpf.h"
 
 static __always_inline bool is_udp(struct sock *sk)
 {
@@ -55,6 +55,8 @@ static __always_inline struct queue *know(struct sock *sk)
 	queue->next = 0;
 	queue->came_ns = queue->read_ns = queue->read_came_ns = 0;
 	queue->dropped = queue->late.count = 0;
+	queue->unasked = queue->unanswered = queue->unseen_ns = queue->has_sent = 0;
+	queue->serves = !!(BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & SOCK_BINDPORT_LOCK);
 	queue->id = place->id;
 	return queue;
 }
@@ -208,6 +210,8 @@ int arrives(arguments args)
 	if (queue->came_ns && now_ns > queue->came_ns && now_ns - queue->came_ns > place->gap_most_ns)
 		place->gap_most_ns = now_ns - queue->came_ns;
 	queue->came_ns = now_ns;
+	if (may_be_asked(sk, queue))
+		request_comes(queue, place, asks(sk), now_ns);
 	return 0;
 }
 
@@ -257,7 +261,7 @@ int is_read(arguments args)
 	return 0;
 }
 
-/* Its receiver is not known here: a thread that reads, sends, and reads again has answered. */
+/* What each thread has answered: it reads, sends, and reads again. To whom is a matter of its own. */
 SEC("tp_btf/sock_send_length")
 int is_answered(arguments args)
 {
@@ -273,11 +277,13 @@ int is_answered(arguments args)
 	queue = known(sk, &place);
 	if (!queue)
 		return 0;
+	now_ns = bpf_ktime_get_ns();
 	at.id = queue->id;
 	read = bpf_map_lookup_elem(&readers, &at);
+	if (queue->serves && !sk->__sk_common.skc_dport)
+		answer_leaves(queue, place, now_ns, at.tid, read ? read->asked_ns : 0);
 	if (!read || !read->asked_ns)
 		return 0;
-	now_ns = bpf_ktime_get_ns();
 	if (now_ns > read->asked_ns)
 		read->answer_ns += now_ns - read->asked_ns;
 	read->answered++;
@@ -312,6 +318,8 @@ static __always_inline void look_at(struct sock *sk, struct queue *queue, struct
 	}
 	if (ending || !depth)
 		tell(queue, place);
+	if (ending)
+		tell_open(queue, place, now_ns);
 }
 
 /* Run by user space for each descriptor of the process. */

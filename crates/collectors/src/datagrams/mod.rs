@@ -6,6 +6,7 @@
 
 mod parse;
 mod rows;
+mod sampling;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,8 +20,9 @@ use crate::bpf::{LeftOut, MappedArray, Programs, Recipe, Ring, Spare, Table, Wal
 use crate::clock::monotonic_ns;
 use crate::rate_limit::RateLimit;
 use crate::{Collector, Lesser, Observer, Order, Refusal, Target, Tier};
-use parse::{GAP_MOST, Late, PLACE_WORDS, Place, QUEUE_MOST, Read, Reader, WALK};
+use parse::{Answered, GAP_MOST, Late, ONE_IN, PLACE_WORDS, Place, QUEUE_MOST, Read, Reader, SLOW_NS, WALK};
 use rows::Rows;
+use sampling::Rule;
 
 const NAME: &str = "datagrams";
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/datagrams.bpf.o"));
@@ -95,6 +97,8 @@ fn begun(target: &Target, order: &Order) -> Result<Observed, Refusal> {
     (0..places.len()).rev().for_each(|place| put_back(&unused, place));
     let mut observer = Observed {
         ring: Ring::new(&programs.map("told")?)?,
+        answers: Ring::new(&programs.map("exchanges")?)?,
+        rules: HashMap::new(),
         readers: Table::new(programs.map("readers")?),
         rows: Rows::new(order.clock, programs.left_out()),
         programs,
@@ -114,8 +118,9 @@ fn begun(target: &Target, order: &Order) -> Result<Observed, Refusal> {
 
 /// The programs, and the one that looks at the process's files if the kernel lets it; nothing is attached yet.
 fn loaded(target: &Target) -> Result<(Programs, Option<Walker>), Refusal> {
-    let mut config: Vec<u8> = [target.pid, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let mut config: Vec<u8> = [target.pid, libc::SYS_sendto as u32].into_iter().flat_map(u32::to_ne_bytes).collect();
     config.extend(LATE_NS.to_ne_bytes());
+    config.extend([libc::SYS_sendmsg as u32, 0].into_iter().flat_map(u32::to_ne_bytes));
     let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without: &[], spare: SPARE })?;
     let walker = programs.process_walker(WALKER, target.pid)?;
     refuse_if_blind(programs.left_out())?;
@@ -141,6 +146,9 @@ struct Observed {
     unused: MapHandle,
     readers: Table,
     ring: Ring,
+    answers: Ring,
+    /// What was answered until the last look, by socket.
+    rules: HashMap<u64, Rule>,
     rows: Rows,
     /// Names of the sockets by id.
     known: HashMap<u64, String>,
@@ -214,6 +222,11 @@ impl Observed {
             let Some(place) = Place::parse(&self.places.row(index)) else { continue };
             // A maximum of the moment between reading and resetting is lost.
             [QUEUE_MOST, GAP_MOST].into_iter().for_each(|word| self.places.set(index, word, 0));
+            let rule = self.rules.entry(place.id).or_default();
+            rule.look(&place);
+            [(SLOW_NS, rule.slow_ns), (ONE_IN, rule.one_in)]
+                .into_iter()
+                .for_each(|(word, value)| self.places.set(index, word, value));
             let name = self.known.entry(place.id).or_insert_with(|| place.name());
             self.rows.add_socket(&place, name, is_second, found);
         }
@@ -238,6 +251,7 @@ impl Observed {
                 self.places.clear(index);
                 put_back(&self.unused, index);
                 self.known.remove(&id);
+                self.rules.remove(&id);
                 self.rows.forget(id);
             }
         }
@@ -248,6 +262,9 @@ impl Observed {
     fn take_late_ones(&mut self, found: &mut Recording) {
         for late in self.ring.take().iter().filter_map(|event| Late::parse(event)) {
             self.rows.add_late(&late, found);
+        }
+        for answered in self.answers.take().iter().filter_map(|event| Answered::parse(event)) {
+            self.rows.add_answered(&answered, found);
         }
     }
 
@@ -264,6 +281,13 @@ impl Observed {
             (loss::LIMIT, "looks at UDP sockets beyond the number that is told apart: their datagrams are not counted"),
             (loss::LIMIT, "reads by threads beyond the number that is counted"),
             (loss::EVENTS_LOST, "UDP sockets for which the kernel had no memory: their datagrams are not counted"),
+            (loss::EVENTS_LOST, "datagrams were answered more often than could be taken over: they are no spans"),
+            (loss::LIMIT, "answers to datagrams beyond the number that is recorded each second: they are no spans"),
+            (loss::LIMIT, "datagrams came while too many peers waited for answers: how long theirs took is not known"),
+            (
+                loss::EVENTS_LOST,
+                "datagrams were read at the instant at which they came: how long their answers took is not known",
+            ),
         ];
         self.programs.tell_losses(found, NAME, lost);
     }

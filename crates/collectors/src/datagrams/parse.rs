@@ -6,10 +6,12 @@ use crate::bpf::{halves, words};
 pub(super) const BUCKETS: usize = 24;
 
 /// Words of a row of the table `places`, and which are what.
-pub(super) const PLACE_WORDS: usize = 8 + BUCKETS;
+pub(super) const PLACE_WORDS: usize = 12 + BUCKETS;
 pub(super) const WALK: usize = 3;
 pub(super) const QUEUE_MOST: usize = 6;
 pub(super) const GAP_MOST: usize = 7;
+pub(super) const SLOW_NS: usize = 10;
+pub(super) const ONE_IN: usize = 11;
 
 /// Where the times of a bucket begin: the first holds all that are shorter than the second's.
 pub(super) fn bucket_from_ns(bucket: usize) -> u64 {
@@ -27,15 +29,30 @@ pub(super) struct Place {
     pub(super) dropped: u64,
     pub(super) queue_most: u64,
     pub(super) gap_most_ns: u64,
+    /// Those with an answer to the peer that sent them, and the sum of the times until then.
+    pub(super) answered: u64,
+    pub(super) answer_ns: u64,
     pub(super) by_unread: [u64; BUCKETS],
 }
 
 impl Place {
     /// Reads a row of the table `places`; none of one that is free.
     pub(super) fn parse(row: &[u64; PLACE_WORDS]) -> Option<Place> {
-        let [id, inode, port, _, queued, dropped, queue_most, gap_most_ns, by_unread @ ..] = *row;
+        let [id, inode, port, _, queued, dropped, queue_most, gap_most_ns, answered, answer_ns, _, _, by_unread @ ..] =
+            *row;
         let port = u32::try_from(port).ok()?;
-        (id != 0).then_some(Place { id, inode, port, queued, dropped, queue_most, gap_most_ns, by_unread })
+        (id != 0).then_some(Place {
+            id,
+            inode,
+            port,
+            queued,
+            dropped,
+            queue_most,
+            gap_most_ns,
+            answered,
+            answer_ns,
+            by_unread,
+        })
     }
 
     /// As rows name the socket; the collector `sockets` does so as well.
@@ -109,6 +126,36 @@ impl Late {
     }
 }
 
+/// What a row says, as in `answers.bpf.h`.
+const OF_SEVERAL: u64 = 1;
+const WITHOUT_ANSWER: u64 = 2;
+
+/// A datagram with the answer to it, or several of one peer with theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answered {
+    pub(super) came_ns: i64,
+    pub(super) answered_ns: i64,
+    pub(super) stands_for: u64,
+    pub(super) port: u32,
+    pub(super) tid: u32,
+    pub(super) are_several: bool,
+    /// Until then there was no answer.
+    pub(super) is_unanswered: bool,
+}
+
+impl Answered {
+    pub(super) fn parse(event: &[u8]) -> Option<Answered> {
+        let mut all = words(event.get(..5 * size_of::<u64>())?);
+        let mut next = || all.next().unwrap_or(0);
+        let [came_ns, answered_ns] = [(); 2].map(|()| next() as i64);
+        let stands_for = next();
+        let (port, tid) = halves(next());
+        let flags = next();
+        let (are_several, is_unanswered) = (flags & OF_SEVERAL != 0, flags & WITHOUT_ANSWER != 0);
+        Some(Answered { came_ns, answered_ns, stands_for, port, tid, are_several, is_unanswered })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +166,8 @@ mod tests {
         let place = Place::parse(&row).unwrap();
         assert_eq!((place.id, place.inode, place.port, place.queued, place.dropped), (1, 2, 3, 5, 6));
         assert_eq!((row[WALK], row[QUEUE_MOST], row[GAP_MOST]), (4, place.queue_most, place.gap_most_ns));
-        assert_eq!((place.by_unread[0], place.by_unread[BUCKETS - 1]), (9, 8 + BUCKETS as u64));
+        assert_eq!((place.answered, place.answer_ns), (9, 10));
+        assert_eq!((place.by_unread[0], place.by_unread[BUCKETS - 1]), (13, 12 + BUCKETS as u64));
         assert_eq!(place.name(), "udp 3 #2");
         assert_eq!(Place::parse(&[0; PLACE_WORDS]), None);
         assert_eq!([0, 1, 2].map(bucket_from_ns), [0, 2048, 4096]);

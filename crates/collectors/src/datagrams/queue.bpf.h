@@ -15,12 +15,17 @@
 #define IPPROTO_UDP 17
 #define SOCK_DGRAM 2
 #define MSG_PEEK 2
+/* In `sk_userlocks`. */
+#define SOCK_BINDPORT_LOCK 8
 
 /* Sockets that are told apart, and threads that read from them. */
 #define SOCKETS 256
 #define READERS 4096
 /* Rows of a second at most. */
 #define ROWS_PER_SECOND 200
+#define ANSWERS_PER_SECOND 800
+/* Peers of a socket that are told apart while they wait for answers. */
+#define ASKED 256
 /* Powers of two by which times are counted, the first from 0 to 2 us. */
 #define BUCKETS 24
 #define FIRST_POWER 10
@@ -33,9 +38,12 @@
 
 const volatile struct {
 	__u32 process;
-	__u32 reserved;
+	/* Numbers of the system calls. */
+	__u32 sendto;
 	/* What was not read for so long is a row. */
 	__u64 late_ns;
+	__u32 sendmsg;
+	__u32 reserved;
 } config SEC(".rodata.config") = {};
 
 struct {
@@ -44,6 +52,10 @@ struct {
 	__u64 sockets_full;
 	__u64 readers_full;
 	__u64 without_storage;
+	__u64 answers_lost;
+	__u64 answers_over_budget;
+	__u64 peers_full;
+	__u64 peers_unseen;
 } losses SEC(".data.losses") = {};
 
 /* Number of the last walk over the files of the process, from 1. */
@@ -52,8 +64,15 @@ __u64 walks SEC(".data.walks") = 0;
 __u64 ending SEC(".data.ending") = 0;
 __u64 ids = 0;
 struct budget rows = {};
+struct budget answers = {};
 
+struct sk_buff {
+	unsigned char *head;
+	__u16 transport_header;
+	__u16 network_header;
+} KERNEL_TYPE;
 struct sk_buff_head {
+	struct sk_buff *prev;
 	__u32 qlen;
 } KERNEL_TYPE;
 struct inode {
@@ -75,6 +94,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
 	struct socket *sk_socket;
+	__u8 sk_userlocks : 4;
 	__u16 sk_type;
 	__u16 sk_protocol;
 } KERNEL_TYPE;
@@ -96,6 +116,12 @@ struct place {
 	/* Largest of what was seen between two looks of user space, which sets them to 0. */
 	__u64 queue_most;
 	__u64 gap_most_ns;
+	/* Datagrams with an answer to the peer that sent them, and how long these took, from arrival to answer. */
+	__u64 answered;
+	__u64 answer_ns;
+	/* Set by user space: what takes so long is a row, and one in so many of the others. */
+	__u64 slow_ns;
+	__u64 one_in;
 	__u64 by_unread[BUCKETS];
 };
 
@@ -161,10 +187,41 @@ struct {
 	__uint(max_entries, 1 << 16);
 } told SEC(".maps");
 
+/* A datagram with its answer, or several from one peer with theirs. */
+struct answered {
+	__u64 came_ns;
+	__u64 answered_ns;
+	__u64 stands_for;
+	__u32 port;
+	__u32 tid;
+	__u64 flags;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} exchanges SEC(".maps");
+
+/* A peer that waits for an answer. */
+struct asked {
+	__u64 peer;
+	__u64 came_ns;
+	__u64 answered_ns;
+	/* When the process has asked it. */
+	__u64 called_ns;
+	/* How many of its datagrams are not answered. */
+	__u32 open;
+	/* Whether there was more than one of them at once. */
+	__u32 several;
+};
+
 /* What a socket's queue is at. */
 struct queue {
 	__u32 place;
-	__u32 reserved;
+	/* Whether the owner has chosen the port, as servers do; those of who asks are the kernel's choice. */
+	__u16 serves;
+	/* Whether something was sent to a peer. */
+	__u16 has_sent;
 	__u64 id;
 	/* Datagrams until now: the next has this number. */
 	__u64 came;
@@ -179,7 +236,13 @@ struct queue {
 	/* What was dropped since a datagram was read in time. */
 	__u64 dropped;
 	struct late late;
+	/* How often something was sent that its receiver had not asked for. */
+	__u64 unasked;
+	__u64 unanswered;
+	/* When that came whose peer was not seen, until it is answered. */
+	__u64 unseen_ns;
 	__u64 times[LEVELS][RECENT];
+	struct asked asked[ASKED];
 };
 
 struct {

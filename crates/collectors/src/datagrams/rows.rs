@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 
 use fathom_evidence::Recording;
-use fathom_evidence::detail::{self, DatagramsLate};
+use fathom_evidence::detail::{self, DatagramsLate, Request};
 use fathom_evidence::kinds::{counter, span};
 
-use super::parse::{Late, Place, Read, Reader, bucket_from_ns};
+use super::parse::{Answered, Late, Place, Read, Reader, bucket_from_ns};
 use super::{ARRIVALS, DROPS, NAME};
 use crate::Clock;
 use crate::bpf::{Increments, LeftOut, Part, counter_of};
 use crate::changed_counters::ChangedCounters;
+
+/// Who measures requests at sockets.
+const AT_SOCKETS: &str = "requests";
 
 /// The numbers of a thread.
 const OF_READER: [(&str, Part<Read>); 5] = [
@@ -131,6 +134,22 @@ impl Rows {
         let (from_ns, tid) = (self.clock.wall_ns(late.from_ns), i64::from(late.tid.unwrap_or(0)));
         let (length_ns, name) = (late.to_ns.saturating_sub(late.from_ns), format!("udp {}", late.port));
         found.add_span(from_ns, length_ns, tid, span::DATAGRAMS_LATE, &name, &detail::to_text(&detail), NAME);
+    }
+
+    /// Writes a datagram with its answer as what it is, a request that was measured at its socket.
+    pub(super) fn add_answered(&self, answered: &Answered, found: &mut Recording) {
+        let detail = Request {
+            port: Some(answered.port),
+            stands_for: (answered.stands_for > 1).then_some(answered.stands_for),
+            overlapping: answered.are_several.then_some(true),
+            unanswered: answered.is_unanswered.then_some(true),
+            // Whether it was read is not known.
+            unread_ns: answered.is_unanswered.then_some(0),
+            ..Request::default()
+        };
+        let (from_ns, text) = (self.clock.wall_ns(answered.came_ns), detail::to_text(&detail));
+        let (took_ns, name) = (answered.answered_ns - answered.came_ns, format!("udp :{}", answered.port));
+        found.add_span(from_ns, took_ns, i64::from(answered.tid), span::REQUEST, &name, &text, AT_SOCKETS);
     }
 
     /// Forgets a socket that is closed; what came to its port stays counted.

@@ -313,3 +313,122 @@ fn a_process_without_such_sockets_is_left_alone() {
     assert!(observer.is_attached);
     drop(own);
 }
+
+/// A socket at a port of its owner's choice, as servers have.
+fn server() -> UdpSocket {
+    let freed = |_| {
+        let at = socket().local_addr().unwrap();
+        UdpSocket::bind(at).ok()
+    };
+    (0..50).find_map(freed).expect("a free port")
+}
+
+/// What is recorded of requests at a port: how long each took, and whether there were several at once.
+fn requests(found: &Found) -> Vec<(i64, bool)> {
+    let name = format!("udp :{}", found.port);
+    let is_of = |row: &Span| {
+        found.found.text(row.kind) == span::REQUEST
+            && found.found.text(row.name) == name
+            && found.found.text(row.source) == "requests"
+    };
+    let is_several = |row: &Span| found.found.text(row.detail).contains("\"overlapping\":true");
+    found.found.spans.rows().filter(is_of).map(|row| (row.duration_ns, is_several(&row))).collect()
+}
+
+/// One is answered after so long.
+fn answer(server: &UdpSocket, after: Duration) {
+    let (_, peer) = server.recv_from(&mut [0; 256]).unwrap();
+    thread::sleep(after);
+    server.send_to(&[1], peer).unwrap();
+}
+
+#[test]
+fn answers_belong_to_the_peer_that_asked() {
+    if !can_load("answers_belong_to_the_peer_that_asked") {
+        return;
+    }
+    let (server, clients) = (server(), [socket(), socket()]);
+    let found = observe(&server, |_| {
+        let ask = |client: usize| drop(send(&clients[client], &server, 1));
+        ask(0);
+        answer(&server, Duration::ZERO);
+        ask(0);
+        answer(&server, Duration::from_millis(20));
+        // The second one is answered first.
+        let [first, second] = [0, 1].map(|client| {
+            ask(client);
+            server.recv_from(&mut [0; 256]).unwrap().1
+        });
+        thread::sleep(Duration::from_millis(5));
+        server.send_to(&[1], second).unwrap();
+        thread::sleep(Duration::from_millis(40));
+        server.send_to(&[1], first).unwrap();
+        server.send_to(b"more of it", first).unwrap();
+    });
+    let took_ms: Vec<i64> = requests(&found).iter().map(|(ns, _)| ns / 1_000_000).collect();
+    let [0..=10, 20..=60, 5..=40, 45..=120] = took_ms[..] else { panic!("{took_ms:?}") };
+    assert!(requests(&found).iter().all(|(_, is_several)| !is_several));
+}
+
+#[test]
+fn several_of_one_peer_at_once_are_said_to_be_several() {
+    if !can_load("several_of_one_peer_at_once_are_said_to_be_several") {
+        return;
+    }
+    let (server, client) = (server(), socket());
+    let found = observe(&server, |_| {
+        drop(send(&client, &server, 1));
+        answer(&server, Duration::ZERO);
+        drop(send(&client, &server, 3));
+        (0..3).for_each(|_| answer(&server, Duration::from_millis(5)));
+    });
+    let [(_, false), (15_000_000.., true)] = requests(&found)[..] else { panic!("{:?}", requests(&found)) };
+}
+
+#[test]
+fn questions_without_an_answer_are_told_where_others_are_answered() {
+    if !can_load("questions_without_an_answer_are_told_where_others_are_answered") {
+        return;
+    }
+    for answered in [20, 1] {
+        let (server, client) = (server(), socket());
+        let found = observe(&server, |_| {
+            for _ in 0..answered {
+                drop(send(&client, &server, 1));
+                answer(&server, Duration::ZERO);
+            }
+            drop(send(&client, &server, 1));
+            thread::sleep(Duration::from_millis(1_200));
+        });
+        let name = format!("udp :{}", found.port);
+        let is_own = |row: &Span| found.found.text(row.name) == name;
+        let says = |text: &str| {
+            let rows = found.found.spans.rows().filter(is_own);
+            rows.filter(|row| found.found.text(row.detail).contains(text)).count()
+        };
+        // Where hardly any is answered it may be usual that none is.
+        let expected = if answered == 20 { [1, 0] } else { [0, 1] };
+        assert_eq!(["\"unanswered\":true", "\"overlapping\":true"].map(says), expected);
+        assert_eq!(requests(&found).len(), answered + 1);
+    }
+}
+
+#[test]
+fn who_asks_is_no_server() {
+    if !can_load("who_asks_is_no_server") {
+        return;
+    }
+    let other = server();
+    // With a port of the kernel's choice, and with one of its own.
+    for client in [socket(), self::server()] {
+        let found = observe(&client, |_| {
+            for pause_ms in [10, 1_100, 10] {
+                drop(send(&client, &other, 1));
+                answer(&other, Duration::ZERO);
+                client.recv_from(&mut [0; 256]).unwrap();
+                thread::sleep(Duration::from_millis(pause_ms));
+            }
+        });
+        assert_eq!(requests(&found), []);
+    }
+}

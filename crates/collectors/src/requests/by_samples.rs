@@ -3,8 +3,14 @@
 //!
 //! So the last request of each connection is known to a tick of the kernel's clock, and so is each that takes longer than from one
 //! look to the next. What is known of no request is who read and answered it.
+//!
+//! Where a connection may carry several at once, such a length is none: looks at short distances at the busiest ones find out
+//! (`closely`, `several`).
 
+mod closely;
+mod connections;
 mod cycles;
+mod several;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -21,7 +27,9 @@ use crate::changed_counters::ChangedCounters;
 use crate::rate_limit::RateLimit;
 use crate::sock_diag::{Connection, SockDiag};
 use crate::{Clock, Observer, Order, Refusal, Target, Tier};
-use cycles::{Cycle, Told};
+use closely::Closely;
+use connections::{Known, Made};
+use cycles::Told;
 
 /// What it sees.
 pub(super) const SEES: &str =
@@ -30,9 +38,10 @@ pub(super) const SEES: &str =
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Nothing is worth more than how long requests took, and there are no programs in the kernel that cost anything: a percent of a
-/// core, which is 1 ms for each look. A walk over the kernel's table takes that where there is much memory.
-const WORTH: i64 = 4;
+/// Nothing is worth more than how long requests took, and there are no programs in the kernel that cost anything: three quarters of a
+/// percent of a core, which is 0.75 ms for each look. A walk over the kernel's table takes that where there is much memory. The
+/// quarter that is left of a percent is for looks at single connections (`closely`).
+const WORTH: i64 = 3;
 
 /// Ports that are listened on hardly ever change.
 const PORTS_PERIOD: Duration = Duration::from_secs(5);
@@ -64,12 +73,17 @@ struct BySamples {
     kernel: SockDiag,
     target: Target,
     clock: Clock,
-    /// Connections by what the kernel tells them apart by, with their ports.
-    known: HashMap<u64, (u16, Cycle)>,
+    /// Connections by what the kernel tells them apart by.
+    known: HashMap<u64, Known>,
+    closely: Closely,
+    made: Made,
+    /// Ports whose connections carry several at once.
+    of_several: HashSet<u16>,
     /// That the target listens on.
     ports: HashSet<u16>,
     /// When the last look was; none before the first.
     looked_ns: Option<i64>,
+    seen: Time,
     /// How many requests took how long, by port and bucket.
     by_latency: BTreeMap<(u16, usize), u64>,
     /// How often data came, and was sent, by port.
@@ -97,16 +111,19 @@ impl Observer for BySamples {
         let now_ns = self.clock.now_ns();
         if let Some(reading) = self.pace_of_ports.begin(now_ns) {
             self.ports = listening::ports(&self.target);
+            self.count_not_met(found);
             self.pace_of_ports.end(reading);
         }
         if let Some(reading) = self.limit.begin(now_ns) {
             self.look_at_connections(now_ns, found);
             self.limit.end(reading);
+            self.closely.look(&mut self.kernel, &mut self.known);
         }
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.look_at_connections(self.clock.now_ns(), found);
+        self.count_not_met(found);
         self.end_all(false, found);
         self.count(self.clock.now_ns(), found);
         self.numbers.close(found);
@@ -122,8 +139,12 @@ impl BySamples {
             target: target.clone(),
             clock: order.clock,
             known: HashMap::new(),
+            closely: Closely::new(),
+            made: Made::of(target),
+            of_several: HashSet::new(),
             ports: HashSet::new(),
             looked_ns: None,
+            seen: Time::default(),
             by_latency: BTreeMap::new(),
             data: BTreeMap::new(),
             numbers: ChangedCounters::new(NAME),
@@ -142,23 +163,25 @@ impl BySamples {
             self.failed.get_or_insert_with(|| error.to_string());
             return;
         }
-        let mut now: HashMap<u64, (u16, Cycle)> = HashMap::with_capacity(seen.len());
+        let mut now: HashMap<u64, Known> = HashMap::with_capacity(seen.len());
         for connection in &seen {
             self.add_data(connection);
-            let (cycle, told) = self.next(connection, now_ns);
-            told.iter().for_each(|told| self.add(connection.port, told, found));
-            now.insert(connection.cookie, (connection.port, cycle));
+            let (known, told) = self.next(connection, now_ns);
+            let is_several = known.several.is_known() || self.of_several.contains(&known.port);
+            told.iter().for_each(|told| self.add(connection.port, told, is_several, found));
+            now.insert(connection.cookie, known);
         }
         self.end_all(true, found);
         self.known = now;
-        self.looked_ns = Some(now_ns);
+        self.of_several = connections::ports_of_several(&self.known);
+        self.seen.look(self.looked_ns.replace(now_ns), now_ns);
         self.count(now_ns, found);
     }
 
     /// Adds the segments that a connection has had since the last look; one that was there at the first look had some before.
     fn add_data(&mut self, now: &Connection) {
         let before = match (self.known.get(&now.cookie), self.looked_ns) {
-            (Some((_, cycle)), _) => cycle.segments(),
+            (Some(known), _) => known.cycle.segments(),
             (None, Some(_)) => [0; 2],
             (None, None) => return,
         };
@@ -170,29 +193,37 @@ impl BySamples {
 
     /// Tells what is known of requests on connections that are gone, or at the end.
     fn end_all(&mut self, are_gone: bool, found: &mut Recording) {
-        let ended = self.known.values().filter_map(|(port, cycle)| Some((*port, cycle.end(are_gone)?)));
-        for (port, told) in ended.collect::<Vec<_>>() {
-            self.add(port, &told, found);
+        let ended = self.known.values().filter_map(|known| {
+            let is_several = known.several.is_known() || self.of_several.contains(&known.port);
+            Some((known.port, known.cycle.end(are_gone)?, is_several))
+        });
+        for (port, told, is_several) in ended.collect::<Vec<_>>() {
+            self.add(port, &told, is_several, found);
         }
     }
 
     /// What a connection is at now, and the request that is over.
-    fn next(&mut self, connection: &Connection, now_ns: i64) -> (Cycle, Option<Told>) {
-        match (self.known.remove(&connection.cookie), self.looked_ns) {
-            (Some((_, mut cycle)), _) => {
-                let told = cycle.look(now_ns, connection);
-                (cycle, told)
-            }
-            (None, Some(looked_ns)) => (Cycle::new(looked_ns, now_ns, connection), None),
-            (None, None) => (Cycle::found(now_ns, connection), None),
+    fn next(&mut self, connection: &Connection, now_ns: i64) -> (Known, Option<Told>) {
+        if let Some(mut known) = self.known.remove(&connection.cookie) {
+            let told = known.look(now_ns, connection);
+            return (known, told);
         }
+        self.made.met += u64::from(self.looked_ns.is_some());
+        (Known::new(self.looked_ns, now_ns, connection), None)
+    }
+
+    /// Writes how many connections no look met.
+    fn count_not_met(&mut self, found: &mut Recording) {
+        let Some((count, _)) = self.made.not_met() else { return self.made.begin() };
+        let now_ns = self.clock.now_ns();
+        self.numbers.see(found, now_ns, counter::CONNECTIONS_NOT_MET_COUNT, "", count as f64);
     }
 
     /// Writes how many requests are under way at each port, and how many took how long.
     fn count(&mut self, now_ns: i64, found: &mut Recording) {
         let mut open: BTreeMap<u16, u32> = self.ports.iter().map(|port| (*port, 0)).collect();
-        for (port, cycle) in self.known.values() {
-            *open.entry(*port).or_default() += u32::from(cycle.is_open());
+        for known in self.known.values() {
+            *open.entry(known.port).or_default() += u32::from(known.cycle.is_open());
         }
         for (port, count) in open {
             let name = Endpoint::Port(port).name();
@@ -210,13 +241,14 @@ impl BySamples {
         }
     }
 
-    fn add(&mut self, port: u16, told: &Told, found: &mut Recording) {
+    fn add(&mut self, port: u16, told: &Told, is_several: bool, found: &mut Recording) {
         let duration_ns = told.duration_ns.max(self.shortest_ns);
         *self.by_latency.entry((port, bucket_of_ns(duration_ns as u64))).or_default() += told.stands_for;
         let endpoint = Endpoint::Port(port);
         let detail = Request {
             port: endpoint.port(),
             stands_for: (told.stands_for > 1).then_some(told.stands_for),
+            overlapping: is_several.then_some(true),
             unanswered: told.is_unanswered.then_some(true),
             uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
             ..Request::default()
@@ -234,18 +266,55 @@ impl BySamples {
         });
     }
 
-    fn tell(&self, found: &mut Recording) {
+    fn tell(&mut self, found: &mut Recording) {
         let shortest_ms = self.shortest_ns / 1_000_000;
         let says = format!(
             "known from looks at their connections only, to {shortest_ms} ms, and not those on connections that \
-             lived from one look to the next; nor whether several were at once on one connection, who answered them, and \
-             calls of other services ({})",
+             lived from one look to the next; nor who answered them, and calls of other services ({})",
             self.why
         );
         found.add_loss(NAME, loss::REFUSED, 0, &says);
         self.limit.tell(found, NAME, "all connections");
+        self.tell_not_met(found);
+        self.seen.tell(found);
         if let Some(error) = &self.failed {
             found.add_loss(NAME, loss::MISSING, 0, &format!("the kernel told no more of connections: {error}"));
+        }
+    }
+
+    fn tell_not_met(&mut self, found: &mut Recording) {
+        let Some((count @ 1.., made)) = self.made.not_met() else { return };
+        let whose = match connections::has_other_listeners(&mut self.kernel, &self.ports) {
+            true => "its network namespace, by any process that listens there",
+            false => "its ports",
+        };
+        let says = format!("{count} of {made} connections that were made to {whose} lived from one look to the next");
+        found.add_loss(NAME, loss::LIMIT, count as i64, &says);
+    }
+}
+
+/// For how long connections were looked at often enough.
+#[derive(Debug, Default)]
+struct Time {
+    seen_ns: i64,
+    all_ns: i64,
+}
+
+impl Time {
+    /// A look, and when the last one was.
+    fn look(&mut self, before_ns: Option<i64>, now_ns: i64) {
+        let gap_ns = now_ns.saturating_sub(before_ns.unwrap_or(now_ns)).max(0);
+        self.all_ns = self.all_ns.saturating_add(gap_ns);
+        // A look that is a little late on a busy machine saw what it was to see.
+        self.seen_ns = self.seen_ns.saturating_add(gap_ns.min(2 * PERIOD.as_nanos() as i64));
+    }
+
+    /// Tells what of the time was between looks that were too far apart, if that is a tenth of it or more.
+    fn tell(&self, found: &mut Recording) {
+        let [seen_s, all_s] = [self.seen_ns, self.all_ns].map(|ns| ns as f64 / 1e9);
+        if seen_s < 0.9 * all_s {
+            let says = format!("requests were looked for in {seen_s:.1} of {all_s:.1} s");
+            found.add_loss(NAME, loss::LIMIT, 0, &says);
         }
     }
 }

@@ -13,5 +13,10 @@ pub fn followed(file: &str) -> String {
 /// How often the recorder looked whether a signal had stopped the process, in ns. Without it nobody looked.
 pub const PROCESS_STOP_LOOKS_NS: &str = "process_stop_looks_ns";
 
+/// With what rights it was made; without this fact, with fewer than all.
+pub const RIGHTS: &str = "rights";
+/// The value of it for one that root, or who may do as much, has made.
+pub const ALL_RIGHTS: &str = "all";
+
 /// How requests and calls were measured, where each was followed at its socket: then none is a measurement.
 pub const REQUESTS_FOLLOWED: &str = "requests_followed";

@@ -1,6 +1,8 @@
 //! How much a measure of requests can say. That requests were slow, any measure may say; that none was, only one that saw each
 //! of them whole, for long enough, and that no other fact contradicts.
 
+use fathom_evidence::kinds::{counter, recorded, subject};
+
 use super::Requests;
 use crate::grid::Grid;
 use crate::sources::Sources;
@@ -14,8 +16,13 @@ pub enum Flaw {
     Few,
     /// This part of them came several at once on one connection: how long each of these took is not known.
     Multiplexed(f64),
-    /// How long each took is known to so many ns only, and what came between two looks not at all.
-    Coarse(f64),
+    /// Requests were found by looks at connections, and what came between two looks was not.
+    Coarse {
+        /// To so many ns it is known how long each took.
+        uncertain_ns: f64,
+        /// At most so many connections no look met.
+        not_met: f64,
+    },
     /// The application stood still at a time and for longer than any request took: what clients waited for was not measured.
     Contradicted {
         /// For how long it stood still, in ns.
@@ -27,7 +34,9 @@ pub enum Flaw {
 
 /// What is wrong with requests; nothing where each was seen whole.
 pub(crate) fn flaw(sources: &Sources<'_>, requests: Option<&Requests>, stops: &[StopSpan]) -> Option<Flaw> {
-    let few = |requests: &Requests| sources.traffic.requests_are_measured() && !requests.are_many();
+    let few = |requests: &Requests| {
+        sources.traffic.requests_are_measured() && (!requests.are_many() || are_of_datagrams_only(sources))
+    };
     let contradicted = |requests| stops.iter().find_map(|stop| contradicted(sources.grid, requests, stop));
     multiplexed(sources)
         .or_else(|| requests.filter(|requests| few(requests)).map(|_| Flaw::Few))
@@ -43,6 +52,14 @@ impl Flaw {
     }
 }
 
+/// Whether all that is known of requests is of datagrams, and those of connections were not measured.
+fn are_of_datagrams_only(sources: &Sources<'_>) -> bool {
+    let recording = sources.recording;
+    let is_of = |port: &Port| recording.text(port.name).starts_with("udp ");
+    let are_followed = recording.fact(subject::RECORDING, recorded::REQUESTS_FOLLOWED).is_some();
+    !are_followed && !sources.traffic.ports().is_empty() && sources.traffic.ports().iter().all(is_of)
+}
+
 /// This part of all requests moves their 99th percentile: that of the others tells nothing of all where so many are not among them.
 pub const MOVES_P99: f64 = 0.01;
 
@@ -56,8 +73,10 @@ fn multiplexed(sources: &Sources<'_>) -> Option<Flaw> {
 }
 
 fn coarse(sources: &Sources<'_>) -> Option<Flaw> {
-    let uncertain_ns = sources.traffic.requests().map(|request| request.uncertain_ns).max()?;
-    (uncertain_ns > 0).then_some(Flaw::Coarse(uncertain_ns as f64))
+    let of_ports = sources.traffic.ports().iter().map(|port| port.uncertain_ns as i64);
+    let uncertain_ns = sources.traffic.requests().map(|request| request.uncertain_ns).chain(of_ports).max()?;
+    let not_met = sources.counter(counter::CONNECTIONS_NOT_MET_COUNT, "").0.last().map_or(0.0, |(_, count)| *count);
+    (uncertain_ns > 0).then_some(Flaw::Coarse { uncertain_ns: uncertain_ns as f64, not_met })
 }
 
 /// A stop delays every request that comes in it until its end: with so many expected in its first half, the chance that none came

@@ -42,11 +42,24 @@ pub(super) struct Cycle {
     segments_in: u32,
     segments_out: u32,
     looked_ns: i64,
+    /// Whether the last request was surely answered: what came and what was sent within a tick tell not which was last.
+    is_sure: bool,
+    /// Whether all of its answer has arrived, and the connection was at rest from one look to the next.
+    is_at_rest: bool,
 }
 
 /// Before a connection was looked at.
-const NEVER: Cycle =
-    Cycle { came_ns: 0, came_with: 0, apart_ns: 0, state: State::Told, segments_in: 0, segments_out: 0, looked_ns: 0 };
+const NEVER: Cycle = Cycle {
+    came_ns: 0,
+    came_with: 0,
+    apart_ns: 0,
+    state: State::Told,
+    segments_in: 0,
+    segments_out: 0,
+    looked_ns: 0,
+    is_sure: false,
+    is_at_rest: false,
+};
 
 impl Cycle {
     /// A connection at the first look of all: what it did before is nothing of ours, but what is under way is.
@@ -76,6 +89,11 @@ impl Cycle {
         [self.segments_in, self.segments_out]
     }
 
+    /// Whether what was sent since the last look nobody had asked for.
+    pub(super) fn is_unasked(&self, seen: &Connection) -> bool {
+        self.is_at_rest && seen.segments_in == self.segments_in && seen.segments_out != self.segments_out
+    }
+
     /// Looks again; the request that is over, if one is.
     pub(super) fn look(&mut self, now_ns: i64, seen: &Connection) -> Option<Told> {
         let (came, went) =
@@ -86,6 +104,8 @@ impl Cycle {
             _ if is_more_of_it => None,
             _ => self.next(seen, now_ns, came, went),
         };
+        let is_over = self.is_sure && self.state == State::Told && seen.unacknowledged_bytes == 0;
+        self.is_at_rest = is_over && came == 0 && went == 0;
         (self.segments_in, self.segments_out, self.looked_ns) = (seen.segments_in, seen.segments_out, now_ns);
         told
     }
@@ -98,6 +118,7 @@ impl Cycle {
                 Some(self.told(sent_ns, 0))
             }
             State::Open | State::Answered { .. } if went > 0 => {
+                self.is_sure = true;
                 self.state = State::Answered { sent_ns: ago(now_ns, seen.sent_ago_ms) };
                 None
             }
@@ -122,6 +143,7 @@ impl Cycle {
             came_with: came.min(went).max(1),
             apart_ns: now_ns.saturating_sub(self.looked_ns),
             state: if is_answered { State::Answered { sent_ns } } else { State::Open },
+            is_sure: sent_ns > came_ns,
             ..*self
         };
         told

@@ -75,3 +75,87 @@ fn ask(at: SocketAddr) {
         thread::sleep(APART);
     }
 }
+
+/// Answers each byte 5 ms after it came, whatever else has come.
+fn serve_several(listener: &TcpListener) {
+    let (stream, _) = listener.accept().unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut byte = [0];
+    thread::scope(|scope| {
+        while (&stream).read_exact(&mut byte).is_ok() {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(5));
+                let _ = (&stream).write_all(b"!");
+            });
+        }
+    });
+}
+
+/// Asks for some seconds without waiting for answers, or one after the other.
+fn ask_several(at: SocketAddr, is_waiting: bool) {
+    let stream = TcpStream::connect(at).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut random = 1_u64;
+    for _ in 0..1_500 {
+        (&stream).write_all(b"?").unwrap();
+        if is_waiting {
+            (&stream).read_exact(&mut [0]).unwrap();
+        }
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        thread::sleep(Duration::from_micros(random >> 52));
+    }
+}
+
+/// How many rows say that several were at once, and how many do not.
+fn at_once(is_waiting: bool) -> [usize; 2] {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let (target, order) = (Target::of(std::process::id()).unwrap(), Plan::new("/nowhere".into()).order);
+    let mut observer = Box::new(BySamples::of(&target, &order, &Refusal::new("not wanted", "")).unwrap());
+    let mut found = Recording::default();
+    observer.look(&mut found);
+    thread::scope(|scope| {
+        scope.spawn(|| serve_several(&listener));
+        let client = scope.spawn(move || ask_several(at, is_waiting));
+        while !client.is_finished() {
+            thread::sleep(PERIOD);
+            observer.look(&mut found);
+        }
+    });
+    observer.finish(&mut found);
+    let name = format!(":{}", at.port());
+    let rows = || found.spans.rows().filter(|row| found.text(row.name) == name);
+    let several = rows().filter(|row| found.text(row.detail).contains("\"overlapping\":true")).count();
+    [several, rows().count() - several]
+}
+
+#[test]
+fn several_at_once_on_one_connection_are_known_as_such() {
+    if !tells_of_connections("several_at_once_on_one_connection_are_known_as_such") {
+        return;
+    }
+    let [several, _] = at_once(false);
+    assert!(several > 5, "{several}");
+    let [several, single] = at_once(true);
+    assert!(several == 0 && single > 5, "{several} {single}");
+}
+
+#[test]
+fn connections_that_no_look_met_are_counted() {
+    if !tells_of_connections("connections_that_no_look_met_are_counted") {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (target, order) = (Target::of(std::process::id()).unwrap(), Plan::new("/nowhere".into()).order);
+    let mut observer = Box::new(BySamples::of(&target, &order, &Refusal::new("not wanted", "")).unwrap());
+    let mut found = Recording::default();
+    observer.look(&mut found);
+    for _ in 0..20 {
+        drop((TcpStream::connect(listener.local_addr().unwrap()).unwrap(), listener.accept().unwrap()));
+    }
+    observer.finish(&mut found);
+    let counted = found.counters.rows().filter(|row| found.text(row.name) == counter::CONNECTIONS_NOT_MET_COUNT);
+    assert!(counted.map(|row| row.value).fold(0.0, f64::max) >= 20.0);
+    let is_said = |says: &str| says.contains("lived from one look to the next") && says.contains(" of ");
+    assert!(found.losses.rows().any(|row| is_said(found.text(row.says))));
+}
