@@ -1,8 +1,7 @@
 //! The words that columns of a recording use: sample events, span kinds, counters, roles, subjects.
 //!
-//! Readers write these constants and causes look for them, so that one thing has one name whatever its source. Each
-//! constant is listed with its meaning and source, and `docs/schema.md` is printed from the lists. Another word may
-//! appear in a column (another event of async-profiler, say); it is kept but no cause knows it.
+//! Readers write these constants and causes look for them, so that one thing has one name whatever its source. `docs/schema.md` is printed
+//! from the lists. Another word may appear in a column (another event of async-profiler, say); it is kept but no cause knows it.
 
 /// A word of a column and what it means.
 #[derive(Debug, Clone, Copy)]
