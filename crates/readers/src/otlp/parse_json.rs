@@ -16,12 +16,14 @@ enum Kind {
     Number,
     Fixed64,
     Message(&'static [Field]),
+    /// A message of which a half means nothing.
+    Whole(&'static [Field]),
 }
 
 /// Name in camel case, number, what it holds.
 type Field = (&'static str, u32, Kind);
 
-use Kind::{Fixed64, Message, Number, Text};
+use Kind::{Fixed64, Message, Number, Text, Whole};
 
 const ANY: &[Field] = &[("stringValue", 1, Text), ("intValue", 3, Number)];
 const PAIR: &[Field] = &[("key", 1, Text), ("value", 2, Message(ANY))];
@@ -35,7 +37,7 @@ const SAMPLE: &[Field] = &[
 ];
 const PROFILE: &[Field] = &[
     ("sampleType", 1, Message(VALUE_TYPE)),
-    ("samples", 2, Message(SAMPLE)),
+    ("samples", 2, Whole(SAMPLE)),
     ("timeUnixNano", 3, Fixed64),
     ("durationNano", 4, Number),
     ("periodType", 5, Message(VALUE_TYPE)),
@@ -179,7 +181,7 @@ impl Seed<'_> {
         match self.kind {
             Number => self.writer.number(self.field, value).map_err(E::custom),
             Fixed64 => self.writer.fixed(self.field, value).map_err(E::custom),
-            Text | Message(_) => Ok(()),
+            Text | Message(_) | Whole(_) => Ok(()),
         }
     }
 }
@@ -229,7 +231,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
         let Seed { writer, field, kind } = self;
-        let Message(fields) = kind else { return skip(&mut all) };
+        let (Message(fields) | Whole(fields)) = kind else { return skip(&mut all) };
         if field == 0 {
             return entries(&mut all, writer, fields);
         }
@@ -238,8 +240,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let message = writer.open.pop().unwrap_or_default();
         // Its bytes are counted where it stands.
         writer.left = writer.left.saturating_add(message.len());
-        let is_half_a_sample = result.is_err() && std::ptr::eq(fields, SAMPLE);
-        if !is_half_a_sample {
+        if result.is_ok() || matches!(kind, Message(_)) {
             writer.bytes(field, &message).map_err(A::Error::custom)?;
         }
         result
