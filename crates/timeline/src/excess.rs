@@ -114,7 +114,7 @@ const QUEUEING: f64 = 3.0;
 fn late_at_once(account: &Account, slowdown: &Slowdown) -> f64 {
     let Some(late) = &account.lateness else { return 0.0 };
     let sum = |row: &[f64]| slowdown.slow_buckets().map(|index| row[index]).sum::<f64>();
-    (sum(&late.all_ns) / sum(&late.any_ns).max(1.0)).min(account.threads as f64)
+    (sum(&late.each_ns) / sum(&late.any_ns).max(1.0)).min(account.threads as f64)
 }
 
 /// Slow time and baseline side by side.

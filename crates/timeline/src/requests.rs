@@ -137,7 +137,9 @@ fn median_around(latencies: &[Vec<(i64, f64)>], index: usize) -> Option<f64> {
 pub struct Lateness {
     /// All of them together, in ns: the time of those under way beyond what as many would usually take (Little's law).
     pub all_ns: Vec<f64>,
-    /// The time in which at least one of them was, in ns.
+    /// Those that were late by more than a single one varies, together, in ns.
+    pub each_ns: Vec<f64>,
+    /// The time in which at least one of those was, in ns.
     pub any_ns: Vec<f64>,
 }
 
@@ -153,10 +155,14 @@ impl Lateness {
             let is_late = request.duration_ns() as f64 > varies_to_ns.max(usual_ns);
             is_late.then(|| (request.from_ns.saturating_add(usual_ns as i64), request.to_ns))
         };
-        let any = Intervals::union(sources.traffic.requests().filter_map(beyond).collect());
-        let mut any_ns = sources.grid.zeros();
-        any.iter().for_each(|(from, to)| sources.grid.spread(&mut any_ns, from, to, to.saturating_sub(from) as f64));
-        Lateness { all_ns, any_ns }
+        let late: Vec<(i64, i64)> = sources.traffic.requests().filter_map(beyond).collect();
+        let spread = |times: &mut dyn Iterator<Item = (i64, i64)>| {
+            let mut row = grid.zeros();
+            times.for_each(|(from, to)| grid.spread(&mut row, from, to, to.saturating_sub(from) as f64));
+            row
+        };
+        let each_ns = spread(&mut late.iter().copied());
+        Lateness { all_ns, each_ns, any_ns: spread(&mut Intervals::union(late).iter()) }
     }
 }
 
