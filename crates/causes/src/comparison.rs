@@ -248,19 +248,25 @@ impl<'a> Comparison<'a> {
         is_told.then(|| slowdown.slow_buckets().filter_map(of).map(late).sum())
     }
 
-    /// Whether looks at threads told of waits as short as requests were late.
+    /// Whether looks at threads told of waits as short as late requests were late by.
     pub fn has_short_sampled_waits(&self) -> bool {
-        let would_show = |ns: i64| self.late_by_ns().is_none_or(|late_ns| ns as f64 <= late_ns);
-        self.sources().shortest_sampled_wait_ns().is_some_and(would_show)
+        self.sources().shortest_sampled_wait_ns().is_some_and(|ns| self.would_show(ns as f64))
     }
 
-    /// By how much a request of the slow time was late, on average, in ns: what is longer is no wait of each. Not known without requests.
-    fn late_by_ns(&self) -> Option<f64> {
+    /// Whether system calls were told from so short ones on.
+    pub fn has_short_calls(&self) -> bool {
+        let from_ns = self.recording().fact(subject::RECORDING, "system_call_threshold_ns");
+        from_ns.and_then(|text| text.parse().ok()).is_none_or(|from_ns| self.would_show(from_ns))
+    }
+
+    /// Whether what makes requests late would be seen if it is recorded from such a length on. Shorter ones may be behind requests that
+    /// are late by less than that, on average over the late ones. Without requests nobody knows how long they are.
+    fn would_show(&self, from_ns: f64) -> bool {
         let account = &self.analysis.account;
-        let (late, requests) = (account.lateness.as_ref()?, account.exact_requests()?);
+        let Some(late) = account.lateness.as_ref().filter(|_| account.exact_requests().is_some()) else { return true };
         let sum = |row: &[f64]| self.slowdown.slow_buckets().filter_map(|index| row.get(index)).sum::<f64>();
-        let count = sum(&requests.count);
-        (self.is_slow() && count > 0.0).then(|| sum(&late.all_ns) / count)
+        let count = sum(&late.count);
+        count <= 0.0 || from_ns <= sum(&late.each_ns) / count
     }
 
     /// Cores that other processes used, on average: in the slow time and in the baseline.

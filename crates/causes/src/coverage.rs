@@ -30,8 +30,17 @@ fn lacking(comparison: &Comparison<'_>, need: &Need) -> Option<Missing> {
     const WHICH: &str = "which one each was (names, stacks or details of what would show it) was not recorded";
     match is_recorded(*need, comparison) {
         true => (!fields::are_there(comparison, *need)).then(|| Missing::from_kernel(WHICH)),
-        false => Some(missing_for(need)),
+        false => Some(short_calls(comparison, need).unwrap_or_else(|| missing_for(need))),
     }
+}
+
+/// Where system calls were recorded, and none as short as requests were late by.
+fn short_calls(comparison: &Comparison<'_>, need: &Need) -> Option<Missing> {
+    let Need::Spans(span::SYSTEM_CALL, collector) = need else { return None };
+    comparison.has_source(collector).then(|| Missing {
+        says: "requests were late by less than the shortest system call that is recorded".to_owned(),
+        record_with: "sudo fathom record --pid PID --for 60s --system-call 1ms".to_owned(),
+    })
 }
 
 /// What is missing to know that a mechanism that was seen was not felt.
@@ -120,7 +129,8 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Spans(span::SAMPLED_WAIT, collector) => {
             comparison.has_short_sampled_waits() || comparison.has_source(collector)
         }
-        Need::Spans(span::SYSTEM_CALL, collector) => comparison.has_source(collector) || are_calls_recorded(comparison),
+        Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => comparison.has_short_calls(),
+        Need::Spans(span::SYSTEM_CALL, _) => are_calls_recorded(comparison),
         Need::Spans(span::BLOCK_REQUEST, collector) => {
             comparison.has_source(collector) || are_block_requests_recorded(comparison)
         }

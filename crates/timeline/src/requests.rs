@@ -139,6 +139,8 @@ pub struct Lateness {
     pub all_ns: Vec<f64>,
     /// Those that were late by more than a single one varies, together, in ns.
     pub each_ns: Vec<f64>,
+    /// How many of those began.
+    pub count: Vec<f64>,
     /// The time in which at least one of those was, in ns.
     pub any_ns: Vec<f64>,
 }
@@ -162,7 +164,9 @@ impl Lateness {
             row
         };
         let each_ns = spread(&mut late.iter().copied());
-        Lateness { all_ns, each_ns, any_ns: spread(&mut Intervals::union(late).iter()) }
+        let mut count = grid.zeros();
+        late.iter().filter_map(|(from_ns, _)| grid.bucket_of(*from_ns)).for_each(|bucket| count[bucket] += 1.0);
+        Lateness { all_ns, each_ns, count, any_ns: spread(&mut Intervals::union(late).iter()) }
     }
 }
 
