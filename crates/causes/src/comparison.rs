@@ -260,7 +260,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Whether what makes requests late would be seen if it is recorded from such a length on. Shorter ones may be behind requests that
-    /// are late by less than that, on average over the late ones. Without requests nobody knows how long they are.
+    /// are late by less than that, on average over the late ones. Without requests it is not known how long they are.
     fn would_show(&self, from_ns: f64) -> bool {
         let account = &self.analysis.account;
         let Some(late) = account.lateness.as_ref().filter(|_| account.exact_requests().is_some()) else { return true };

@@ -22,6 +22,7 @@ pub mod jar;
 pub mod kinds;
 pub mod mask;
 pub mod memory;
+pub mod process_memory;
 mod recording;
 pub mod roles;
 mod sampled_waits;

@@ -141,7 +141,7 @@ fn a_clock_of_its_own_is_enough_for_a_file_that_is_alone() {
     assert!(answer["losses"].to_string().contains("distances are right and dates may not be"), "{answer}");
     let age_ns = START_NS.abs_diff(answer["recording"]["to_ns"].as_i64().unwrap());
     assert!(age_ns < u64::try_from(START_NS).unwrap() / 2, "placed near today and not at the epoch: {answer}");
-    // Beside another file nobody knows where it belongs.
+    // Beside another file it is not known where it belongs.
     write_recording(&at("one.fathom"), 4711);
     let beside = fathom(folder.path(), &["explain", "samples.txt", "one.fathom"]);
     assert!(stderr(&beside).contains("perf's own clock, which nothing relates to another one"), "{}", stderr(&beside));

@@ -1,6 +1,7 @@
 //! `vmstat`, `meminfo`, pressure files, `status` and `smaps_rollup`, as text.
 
 use crate::procfs::{lines, named_numbers, number, utf8, words};
+use fathom_evidence::process_memory;
 
 /// Fields of `vmstat` that count events and say something about a slow process. The kernels differ;
 /// what one lacks is left out. A name that ends with `*` stands for all that begin so.
@@ -89,29 +90,6 @@ const MEMINFO: &[&str] = &[
     "Hugetlb",
 ];
 
-/// Fields of `status` about memory, and what they are.
-const STATUS: &[(&str, &str)] = &[
-    ("VmSize", "virtual"),
-    ("VmLck", "locked"),
-    ("VmHWM", "resident_peak"),
-    ("RssAnon", "anonymous"),
-    ("RssFile", "file"),
-    ("RssShmem", "shared"),
-    ("VmPTE", "page_tables"),
-    ("VmSwap", "swap"),
-    ("HugetlbPages", "huge_tlb"),
-];
-
-/// Fields of `smaps_rollup` that `status` lacks, and what they are.
-const ROLLUP: &[(&str, &str)] = &[
-    ("Pss", "proportional"),
-    ("AnonHugePages", "anonymous_huge"),
-    ("ShmemPmdMapped", "shared_huge"),
-    ("FilePmdMapped", "file_huge"),
-    ("LazyFree", "lazily_freed"),
-    ("Private_Dirty", "private_dirty"),
-];
-
 /// A line of `vmstat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VmStat<'a> {
@@ -144,7 +122,7 @@ pub(super) fn meminfo(text: &[u8]) -> impl Iterator<Item = (&str, u64)> {
 
 /// What is kept of `status`, in bytes.
 pub(super) fn status(text: &[u8]) -> impl Iterator<Item = (&'static str, u64)> {
-    renamed(text, STATUS)
+    renamed(text, &process_memory::STATUS)
 }
 
 /// The resident set, of `status`, in bytes.
@@ -154,7 +132,7 @@ pub(super) fn resident_bytes(text: &[u8]) -> Option<u64> {
 
 /// What is kept of `smaps_rollup`, in bytes.
 pub(super) fn rollup(text: &[u8]) -> impl Iterator<Item = (&'static str, u64)> {
-    renamed(text, ROLLUP)
+    renamed(text, &process_memory::ROLLUP)
 }
 
 fn renamed<'a>(text: &'a [u8], names: &'static [(&str, &str)]) -> impl Iterator<Item = (&'static str, u64)> + 'a {

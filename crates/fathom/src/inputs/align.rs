@@ -56,13 +56,16 @@ pub(super) fn by_offset(source: &mut Source, offset_ns: i64) {
 pub(super) fn by_writing(source: &mut Source) {
     let path = &source.paths[0];
     let name = super::file_name(path);
-    let moved_ns = match source.recording.time_range_ns() {
-        Some((_, last_ns)) if last_ns < TIMES_NS.start => written_ns(path).saturating_sub(last_ns),
-        _ => 0,
+    let (moved_ns, why) = match source.recording.time_range_ns() {
+        Some((_, last_ns)) if last_ns < TIMES_NS.start => {
+            let why = "its clock counts from a start of its own, and it is placed by when the file was written";
+            (written_ns(path).saturating_sub(last_ns), why)
+        }
+        _ => (0, "the date that it gives cannot be relied on"),
     };
     Moved { steps: vec![(i64::MIN, moved_ns)], matched: 0, residual_ns: 0 }.apply(&mut source.recording);
     let says = format!(
-        "{name}: its clock is one of its own; it is placed by when the file was written, so that distances are right and dates may not be. Beside other files give --clock-offset {name}=TIME"
+        "{name}: {why}, so that distances are right and dates may not be. Beside other files give --clock-offset {name}=TIME"
     );
     source.recording.add_loss(source.format, loss::CLOCK_ESTIMATED, 0, &says);
 }

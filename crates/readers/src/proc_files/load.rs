@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fathom_evidence::kinds::{counter, loss, subject};
-use fathom_evidence::{Recording, StrId, Table};
+use fathom_evidence::{Recording, StrId, Table, process_memory};
 use rustc_hash::FxHashSet;
 
 use crate::LoadError;
@@ -27,29 +27,6 @@ const NUMBERS_MAX: usize = 20_000;
 const LEVEL: &str = "nr_";
 const EVENTS_LIKE_LEVELS: [&str; 5] =
     ["nr_dirtied", "nr_written", "nr_vmscan_write", "nr_vmscan_immediate_reclaim", "nr_throttled_written"];
-
-/// Fields of `status`, and what the collector calls them.
-const STATUS: [(&str, &str); 9] = [
-    ("VmSize", "virtual"),
-    ("VmLck", "locked"),
-    ("VmHWM", "resident_peak"),
-    ("RssAnon", "anonymous"),
-    ("RssFile", "file"),
-    ("RssShmem", "shared"),
-    ("VmPTE", "page_tables"),
-    ("VmSwap", "swap"),
-    ("HugetlbPages", "huge_tlb"),
-];
-
-/// The same of `smaps_rollup`.
-const ROLLUP: [(&str, &str); 6] = [
-    ("Pss", "proportional"),
-    ("AnonHugePages", "anonymous_huge"),
-    ("ShmemPmdMapped", "shared_huge"),
-    ("FilePmdMapped", "file_huge"),
-    ("LazyFree", "lazily_freed"),
-    ("Private_Dirty", "private_dirty"),
-];
 
 /// Where fewer of a process's threads were looked at, their numbers say nothing of it: what the others did would be missing.
 const THREADS_LEAST: f64 = 0.9;
@@ -115,8 +92,8 @@ impl Loader {
             Item::Status(..) | Item::Rollup(..) if self.is_of_other => {}
             Item::Status("VmRSS", bytes) => self.see(counter::RESIDENT_BYTES, "", *bytes),
             Item::Status("Threads", count) => self.has_threads(*count),
-            Item::Status(name, bytes) => self.part(&STATUS, name, *bytes),
-            Item::Rollup(name, bytes) => self.part(&ROLLUP, name, *bytes),
+            Item::Status(name, bytes) => self.part(&process_memory::STATUS, name, *bytes),
+            Item::Rollup(name, bytes) => self.part(&process_memory::ROLLUP, name, *bytes),
             Item::Meminfo(name, bytes) => self.see(counter::MEMINFO_BYTES, name, *bytes),
             Item::Event(name, count) => {
                 if !name.starts_with(LEVEL) || EVENTS_LIKE_LEVELS.contains(name) {
