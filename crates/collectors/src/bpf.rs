@@ -192,6 +192,12 @@ impl Programs {
         }
     }
 
+    /// The variable of a section that has no other; none where it cannot be read.
+    pub(crate) fn get(&self, section: &str) -> Option<u64> {
+        let read = self.map(section).ok()?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?;
+        words(read.as_deref().unwrap_or_default()).next()
+    }
+
     /// Tells how often the kernel left a program out because it would have interrupted itself, as
     /// completions in interrupts do.
     pub(crate) fn tell_skipped(&self, found: &mut Recording, source: &str) {

@@ -25,58 +25,15 @@ macro_rules! words {
     };
 }
 
-/// How events of samples end that have no time: those of a profile which has only sums.
-pub const UNTIMED: &str = "_untimed";
-
+mod events;
 mod frames;
 mod losses;
 mod roles;
 
+pub use events::{UNTIMED, event};
 pub use frames::frame;
 pub use losses::loss;
 pub use roles::role;
-
-words! {
-    /// Why a thread was sampled.
-    event {
-        /// On CPU, by a CPU timer or the CPU clock (async-profiler `cpu`/`ctimer`/`itimer`, JFR `jdk.CPUTimeSample`).
-        CPU = "cpu";
-        /// On CPU, by a clock of the kernel, walked from outside without the JVM's help (collector `cpu_samples`). When a recording is opened these become `cpu`, unless the profiler inside the JVM looked for longer.
-        CPU_FROM_OUTSIDE = "cpu_from_outside";
-        /// On CPU, by whoever looked for a shorter time than another whose samples are `cpu`. Made when a recording is opened.
-        CPU_SET_ASIDE = "cpu_set_aside";
-        /// Executing Java, found by walking a few runnable threads each period (JFR `jdk.ExecutionSample`): not a CPU sample.
-        EXECUTION = "execution";
-        /// In a native method when looked at (JFR `jdk.NativeMethodSample`); may be waiting there.
-        NATIVE = "native";
-        /// Seen at wall-clock intervals, running or not (async-profiler `wall`).
-        WALL = "wall";
-        /// In a wait that has ended, from `time_ns` on for `weight_ns`, taken from outside in proportion to its length (collector `system_calls`).
-        WAIT = "wait";
-        /// Allocated; `size_bytes` is what the sample stands for (JFR `jdk.ObjectAllocation*`, async-profiler `alloc`).
-        ALLOCATION = "allocation";
-        /// Allocated, picked at random by JFR (`jdk.ObjectAllocationSample`) in a chunk that also has the ones that it picks by thread-local buffer; `size_bytes` is what the sample stands for. Each of the two kinds accounts for all bytes, so they must not be added up.
-        ALLOCATION_SAMPLED = "allocation_sampled";
-        /// Allocated earlier and still alive at the end of the recording; `size_bytes` is the size of the object (async-profiler `live`).
-        LIVE_OBJECT = "live_object";
-        /// Page fault (async-profiler `page-faults`), without its duration.
-        PAGE_FAULT = "page_fault";
-        /// Native memory allocated (async-profiler `nativemem`).
-        MALLOC = "malloc";
-        /// In a wait that no signal ends (state `D`) when looked at, mostly for a disk or for memory; seen each 100 ms in procfs, with the kernel function of the wait as its stack. A glance, not a measure of time.
-        UNINTERRUPTIBLE = "uninterruptible";
-        /// Seen in a thread dump, running or not; `weight_ns` is the time that the dump stands for.
-        DUMP = "dump";
-        /// Sampled, and the profile does not say whether the thread ran (Firefox Profiler without CPU times, Perfetto, OpenTelemetry).
-        SAMPLED = "sampled";
-        /// On CPU, in a profile that has no time of each sample (pprof, collapsed stacks, speedscope): all samples are at its beginning. No cause uses such samples. Other events of such profiles also end with `_untimed`.
-        CPU_UNTIMED = "cpu_untimed";
-        /// Allocated, in a profile that has no time of each sample.
-        ALLOCATION_UNTIMED = "allocation_untimed";
-        /// Sampled, in a profile that has no time of each sample and does not say why.
-        SAMPLED_UNTIMED = "sampled_untimed";
-    }
-}
 
 words! {
     /// What a span is.
@@ -311,6 +268,8 @@ words! {
         SYSTEM_CALLS_BYTES = "system_calls_bytes";
         /// How many of those calls failed since the recording began, `EAGAIN` included (instances as for `system_calls_count`).
         SYSTEM_CALLS_FAILED_COUNT = "system_calls_failed_count";
+        /// From which length on waits in system calls that do nothing but wait are samples now, in ns; no rows while a profiler in the JVM looks at waiting threads instead.
+        WAITS_SAMPLED_FROM_NS = "waits_sampled_from_ns";
         /// Time that one thread has been off the CPU and not runnable since the recording began, in waits that have ended (kind of wait, as the name of `blocked` spans). At the end of the recording, waits that go on count as well.
         BLOCKED_NS = "blocked_ns";
         /// Number of those waits since the recording began (kind of wait).

@@ -114,11 +114,16 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// The shortest wait that looks at threads told of, in ns: those of who watches all the time tell of long ones only. Shorter ones
-    /// may not have been seen.
+    /// The shortest wait that looks at threads would have told of, in ns, all the time: as who looked says, else the shortest that is told.
+    /// Those of who watches all the time tell of long ones only. Shorter ones may not have been seen.
     pub fn shortest_sampled_wait_ns(&self) -> Option<i64> {
+        let said = self.counters(counter::WAITS_SAMPLED_FROM_NS).into_values().next().unwrap_or_default().0;
+        let said_to_ns = said.last().map_or(i64::MIN, |(time_ns, _)| *time_ns);
+        if said_to_ns >= self.observed_ns.1.saturating_sub(2 * BUCKET_NS) {
+            return said.iter().map(|(_, from_ns)| *from_ns as i64).max();
+        }
         let waits = self.spans(span::SAMPLED_WAIT).filter(|wait| self.recording.text(wait.source) != STANDING);
-        waits.map(|wait| wait.duration_ns).min()
+        waits.filter(|wait| wait.time_ns > said_to_ns).map(|wait| wait.duration_ns).min()
     }
 
     /// Spans of a kind, in order of their beginning, each time of it from one source.

@@ -17,7 +17,7 @@ use std::time::Duration;
 use fathom_evidence::detail::{self, SystemCall};
 use fathom_evidence::kinds::{counter, event, loss, span};
 use fathom_evidence::system_calls::{ON_DESCRIPTOR, TRANSFERS, WAITS};
-use fathom_evidence::tables::{Sample, Span};
+use fathom_evidence::tables::{Counter, Sample, Span};
 use fathom_evidence::{Recording, StackId};
 
 use crate::bpf::{Calls, Increment, Increments, Part, Programs, Recipe, Ring, SlotTable, counter_of};
@@ -34,6 +34,9 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/system_calls.bpf
 
 /// The variable that makes the programs send no waits.
 const WAITS_UNWANTED: &str = ".data.waits_unwanted";
+
+/// The variable in which they say from which length on they send them.
+const WAITS_FROM_NS: &str = ".data.waits_from_ns";
 
 const PERIOD: Duration = Duration::from_millis(100);
 const LOOKS_PER_SECOND: u32 = 10;
@@ -129,6 +132,9 @@ impl Observer for Observed {
             self.count(found);
             self.limit.end(reading);
         }
+        if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
+            self.tell_shortest_waits(found);
+        }
         self.looks += 1;
         if self.looks.is_multiple_of(LOOKS_PER_SECOND) {
             self.forget_ended_threads(found);
@@ -137,6 +143,7 @@ impl Observer for Observed {
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         self.take_slow_ones(found);
+        self.tell_shortest_waits(found);
         self.count(found);
         self.tell_losses(found);
         self.limit.tell(found, NAME, "the sums of all threads");
@@ -203,6 +210,13 @@ impl Observed {
             stack_id,
             ..Sample::default()
         });
+    }
+
+    /// From which length on waits are told now, while they are.
+    fn tell_shortest_waits(&self, found: &mut Recording) {
+        let Some(from_ns) = self.programs.get(WAITS_FROM_NS).filter(|_| self.sends_waits) else { return };
+        let row = counter_of(found, counter::WAITS_SAMPLED_FROM_NS, "", 0, NAME);
+        found.counters.push(Counter { time_ns: self.clock.now_ns(), value: from_ns as f64, ..row });
     }
 
     /// Writes the sums that changed.

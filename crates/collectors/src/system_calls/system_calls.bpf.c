@@ -23,6 +23,9 @@
 #define WAITS_WITH_STACK_PER_SECOND 50
 #define WAITS_PER_SECOND 400
 
+/* The shortest waits that are told, unless there are too many of them. */
+#define SHORTEST_WAIT_NS 1000000
+
 /* For so long a stack is not taken again of waits in the same place: less than user space believes it. */
 #define BELIEVED_NS 8000000000ULL
 /* Places of which that is remembered; a power of two. */
@@ -44,6 +47,9 @@ struct {
 
 /* Set by user space once somebody else looks at waiting threads. */
 __u64 waits_unwanted SEC(".data.waits_unwanted") = 0;
+
+/* From which length on waits are told: so that they fit into the budget, which tells of all or of none of a length. */
+__u64 waits_from_ns SEC(".data.waits_from_ns") = SHORTEST_WAIT_NS;
 
 /* The call that a thread is in. */
 struct inside {
@@ -99,6 +105,8 @@ struct {
 
 struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
 struct budget waits_with_stack SEC(".data.budget") = {}, waits SEC(".data.budget") = {};
+/* Waits in the current second that are long enough. */
+struct budget long_enough SEC(".data.budget") = {};
 
 struct inode {
 	unsigned short i_mode;
@@ -274,9 +282,33 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 	bpf_ringbuf_submit(event, 0);
 }
 
+/* The length follows how many waits there were in the second that ended. */
+static __always_inline void follow(__u64 waits_count)
+{
+	if (waits_count > WAITS_PER_SECOND)
+		waits_from_ns = waits_from_ns * 2 < config.threshold_ns ? waits_from_ns * 2 : config.threshold_ns;
+	else if (waits_count < WAITS_PER_SECOND / 4 && waits_from_ns > SHORTEST_WAIT_NS)
+		waits_from_ns = waits_from_ns / 2 > SHORTEST_WAIT_NS ? waits_from_ns / 2 : SHORTEST_WAIT_NS;
+}
+
+static __always_inline bool is_long_enough(__u64 duration_ns, __u64 now_ns)
+{
+	__u64 second = now_ns >> 30;
+
+	if (long_enough.second != second) {
+		follow(long_enough.sent);
+		long_enough.second = second;
+		long_enough.sent = 0;
+	}
+	if (duration_ns < waits_from_ns)
+		return false;
+	__sync_fetch_and_add(&long_enough.sent, 1);
+	return true;
+}
+
 static __always_inline void send_wait(arguments args, __u64 began_ns, __u64 duration_ns, __u32 tid, __u32 number)
 {
-	if (waits_unwanted)
+	if (waits_unwanted || !is_long_enough(duration_ns, began_ns + duration_ns))
 		return;
 	if (takes_stack(place_of((struct pt_regs *)args[0], tid), began_ns + duration_ns))
 		send_with_stack(args, began_ns, duration_ns, tid, number);
@@ -322,10 +354,10 @@ int call_ends(arguments args)
 		sum->errors++;
 	else if (kind & TRANSFERS)
 		sum->bytes += result;
-	if (duration_ns < config.threshold_ns)
-		return 0;
 	if (kind & WAITS)
 		send_wait(args, began_ns, duration_ns, tid, number);
+	else if (duration_ns < config.threshold_ns)
+		return 0;
 	/* What is read from a socket comes when somebody sends it. */
 	else if (kind & WAITS_FOR_PEER && type == TYPE_SOCKET)
 		send(args, began_ns, duration_ns, tid, number, &without_stack, WITHOUT_STACK_PER_SECOND, &losses.over_budget);

@@ -9,7 +9,7 @@ use std::time::Instant;
 use fathom_evidence::detail::from_text;
 
 use super::*;
-use crate::bpf::tests::{SlowDisk, can_load, observed};
+use crate::bpf::tests::{Seen, SlowDisk, can_load, observed};
 
 #[test]
 fn every_call_is_counted() {
@@ -124,7 +124,7 @@ fn a_wait_in_a_new_place_has_its_stack_beside_idle_threads() {
     let seen = observed(&COLLECTOR, || {
         thread::scope(|scope| {
             for _ in 0..IDLE {
-                scope.spawn(|| (0..35).for_each(|_| thread::sleep(Duration::from_millis(80))));
+                scope.spawn(|| (0..15).for_each(|_| thread::sleep(Duration::from_millis(190))));
             }
             thread::sleep(Duration::from_millis(2_300));
             (0..WAITS).for_each(|_| thread::sleep(Duration::from_millis(8)));
@@ -134,6 +134,36 @@ fn a_wait_in_a_new_place_has_its_stack_beside_idle_threads() {
         |sample: &Sample| sample.tid == seen.tid && sample.weight_ns < 50_000_000 && sample.stack_id != StackId(0);
     let told = seen.found.samples.rows().filter(is_short).count();
     assert!(told >= WAITS - 2, "{told} of {WAITS}");
+}
+
+/// Short waits are told while they are few. Where they are many the shortest are left out, and the others are told as before.
+#[test]
+fn waits_are_told_from_such_a_length_on_that_they_are_not_too_many() {
+    if !can_load("waits_are_told_from_such_a_length_on_that_they_are_not_too_many") {
+        return;
+    }
+    const WAITS: usize = 50;
+    let told_from = |found: &Recording| -> Vec<f64> {
+        let rows = found.counters.rows().filter(|row| found.text(row.name) == counter::WAITS_SAMPLED_FROM_NS);
+        rows.map(|row| row.value).collect()
+    };
+    let told = |seen: &Seen, least_ms: i64| {
+        let is_told = |sample: &Sample| sample.tid == seen.tid && sample.weight_ns >= least_ms * 1_000_000;
+        seen.found.samples.rows().filter(is_told).count()
+    };
+    let few = observed(&COLLECTOR, || (0..WAITS).for_each(|_| thread::sleep(Duration::from_millis(2))));
+    assert!(told(&few, 2) >= WAITS - 2, "{} of {WAITS}", told(&few, 2));
+    assert!(told_from(&few.found).iter().all(|from_ns| *from_ns <= 2e6), "{:?}", told_from(&few.found));
+    let many = observed(&COLLECTOR, || {
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..2_500).for_each(|_| thread::sleep(Duration::from_micros(1_100))));
+            }
+            (0..WAITS).for_each(|_| thread::sleep(Duration::from_millis(40)));
+        });
+    });
+    assert!(told_from(&many.found).iter().any(|from_ns| *from_ns >= 2e6), "{:?}", told_from(&many.found));
+    assert!(told(&many, 40) >= WAITS / 2, "{} of {WAITS}", told(&many, 40));
 }
 
 /// More threads and calls than there are places for: the others are in the hash map, and none is counted twice or lost.
