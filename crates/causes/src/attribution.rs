@@ -170,7 +170,7 @@ fn pieces(comparison: &Comparison<'_>) -> Vec<Piece> {
         let of_state = match excess.state {
             ThreadState::Stopped(_) => stops(comparison, excess.state, grown),
             ThreadState::Blocked(wait) if wait.row().is_ended_by_a_thread => waits_for_threads(comparison, wait, grown),
-            ThreadState::Blocked(_) => waits(comparison, excess.state, excess.lost_ns()),
+            ThreadState::Blocked(wait) if !wait.row().is_a_sum => waits(comparison, excess.state, excess.lost_ns()),
             state => vec![Piece::of(excess.lost_ns(), Level { state, when: None, grown: 1.0, part: 1.0 }, None)],
         };
         pieces.extend(no_more_than(excess.lost_ns(), of_state));

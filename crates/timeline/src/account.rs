@@ -11,6 +11,7 @@ use crate::intervals::Intervals;
 use crate::partition::{Partition, Segment};
 use crate::requests::quality::{self, Flaw};
 use crate::requests::{Lateness, Requests};
+use crate::short_waits;
 use crate::sources::{Series, Sources};
 use crate::startup::{self, Startup};
 use crate::states::{Known, ThreadState, Wait};
@@ -98,6 +99,7 @@ impl Account {
             waits.for_each(|wait| add(wait.state, wait.from_ns, wait.to_ns));
         }
         add_unsent(sources, &mut states);
+        states.extend(short_waits::for_files(sources).map(|row| (ThreadState::Blocked(Wait::FileBriefly), row)));
         let cpu = cpu::of(sources);
         states.extend(cpu.states);
         states.extend(cpu::runnable(sources).map(|row| (ThreadState::Runnable, row)));

@@ -23,6 +23,7 @@ mod read_times;
 mod requests;
 mod rhythm;
 mod scopes;
+mod short_waits;
 mod signals;
 mod slowdown;
 mod sources;

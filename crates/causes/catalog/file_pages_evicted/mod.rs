@@ -1,7 +1,9 @@
 //! Pages of libraries or mapped files had been thrown out of memory and are read from disk again.
 
+mod by_reads;
+
 use fathom_evidence::kinds::counter;
-use fathom_timeline::Series;
+use fathom_timeline::{Layer, Series, ThreadState};
 
 use crate::measure::faults::{self, Found, Kind};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -20,7 +22,7 @@ pub(crate) static CAUSE: Cause = Cause {
         "a thread is in one wait at a time, and each claims the stops in which it was in its own",
     )],
     has_lab: true,
-    collectors: &["page_faults", "memory"],
+    collectors: &["page_faults", "memory", "scheduler", "system_calls"],
     needs: &[&[Need::PageFaults]],
     actions: &[
         "memory for the page cache: a smaller heap, memory.low for the container, less reading of other files; or lock the pages (mlockall, vmtouch -l)",
@@ -35,19 +37,20 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !faults::are_recorded(comparison) {
         return Finding::needs_kernel("page faults with their duration and place were not recorded");
     }
+    let refaults = refaults(comparison);
+    let again = comparison.both_looked_at(|period| period.rise(&refaults) / period.seconds());
+    let evidence = comparison
+        .evidence("pages read again", again, "1/s", "counters")
+        .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
     let Some(found) = faults::find(comparison, Kind::File) else {
-        return Finding::absent("no slow page fault in a library or mapped file");
+        let by_reads = by_reads::find(comparison, &refaults).map(|finding| finding.with(evidence));
+        return by_reads.unwrap_or_else(|| no_fault(comparison));
     };
     let Some(found) = found.in_files_read(comparison) else {
         return Finding::needs_kernel(
             "whether the slow page faults in mapped files waited for pages to be read or to be written was not recorded",
         );
     };
-    let refaults = refaults(comparison);
-    let again = comparison.both_looked_at(|period| period.rise(&refaults) / period.seconds());
-    let evidence = comparison
-        .evidence("pages read again", again, "1/s", "counters")
-        .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
     let found = match found.in_files_thrown_out(comparison) {
         Ok(thrown_out) => {
             let text = format!("{}; the same pages were waited for more than once", thrown_out.says(comparison));
@@ -70,6 +73,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     // Pages that are touched for the first time are read whether or not memory is short.
     let finding = if support == Support::Weak { finding } else { found.telling_shortage(finding, comparison) };
     found.explaining(finding, comparison)
+}
+
+/// Reads are no faults: where the kernel ran for longer and short waits were not counted, threads may have waited in them.
+fn no_fault(comparison: &Comparison<'_>) -> Finding {
+    let kernel_ns = comparison.grown_ns(ThreadState::Running(Layer::Kernel));
+    match by_reads::are_recorded(comparison) || kernel_ns < comparison.material_ns() {
+        true => {
+            Finding::absent("no slow page fault in a library or mapped file, and no reads of pages that had been there")
+        }
+        false => Finding::needs_kernel("short waits for files were not recorded"),
+    }
 }
 
 /// Pages of files that were read again after they had been thrown out: of the container where that is counted, else of

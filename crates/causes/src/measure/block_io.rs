@@ -100,10 +100,21 @@ pub(crate) fn claims_of(waits: impl Iterator<Item = (Wait, i64, Intervals)>) -> 
 /// for that others held counts as well: a lock's owner may be waiting for a disk.
 fn claims(comparison: &Comparison<'_>, place: Place) -> Vec<Claim> {
     let lives = RequestIntervals::at(comparison.sources(), Some(place));
-    claims_of(
-        victims(comparison, &comparison.slow)
-            .map(|(wait, victim)| (wait, victim.tid, lives.within(comparison.sources(), &victim))),
-    )
+    let told = victims(comparison, &comparison.slow)
+        .map(|(wait, victim)| (wait, victim.tid, lives.within(comparison.sources(), &victim)));
+    claims_of(told).into_iter().chain(brief(comparison, &lives)).collect()
+}
+
+/// Short waits of which only the sum is known: as far as the application's threads had more of their own requests at the place than before.
+fn brief(comparison: &Comparison<'_>, lives: &RequestIntervals) -> Option<Claim> {
+    let state = ThreadState::Blocked(Wait::FileBriefly);
+    let own = lives.own.iter().filter(|(tid, _)| comparison.sources().is_application(**tid));
+    let of =
+        |period: &Period<'_>| own.clone().map(|(_, time)| time.intersect(&period.time).total_ns() as f64).sum::<f64>();
+    let (slow, baseline) = comparison.both_looked_at(|period| of(period) / period.seconds());
+    let grown_ns = (slow - baseline.unwrap_or(0.0)) * comparison.slow.seconds();
+    let ns = grown_ns.min(comparison.grown_ns(state));
+    (ns > 0.0).then(|| Claim::part(state, ns))
 }
 
 /// Whether the wait is one of the application for a file or a page; other system calls may wait for work.

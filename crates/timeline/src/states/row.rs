@@ -57,6 +57,8 @@ pub struct StateRow {
     pub(crate) is_told_by_frames_alone: bool,
     /// Whether another thread of the program ends it, so that what that one does is what is waited for.
     pub is_ended_by_a_thread: bool,
+    /// Whether it is known as a sum only, and no wait of it is told by itself.
+    pub is_a_sum: bool,
     /// Whether it may be the wait of other code that says what for: of a class that is loaded, of a logger. Not where the frames of the wait itself, or
     /// the JVM, say all.
     pub is_below_other_code: bool,
@@ -79,6 +81,7 @@ impl StateRow {
         classes: &[],
         is_told_by_frames_alone: false,
         is_ended_by_a_thread: false,
+        is_a_sum: false,
         is_below_other_code: true,
         is_never_long: false,
     };

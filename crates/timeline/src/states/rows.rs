@@ -133,6 +133,11 @@ states! {
                 "org.apache.activemq.artemis.core.persistence.impl.journal.OperationContextImpl.waitCompletion",
             ],
         }
+        /// Files, for so short each time that only the sum is known.
+        FileBriefly {
+            id: "file_briefly", title: "waiting for files, briefly each time", says: "short waits for files",
+            told_by: &[counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS], known: Known::Files, is_a_sum: true,
+        }
         /// A lock on a file.
         FileLock {
             id: "file_lock", title: "waiting for a lock on a file", says: "waiting for a lock on a file",

@@ -1,0 +1,86 @@
+//! Pages that calls read again: no thread faults, and each read waits for the disk for less time than is told of a call.
+
+use fathom_evidence::kinds::{counter, event};
+use fathom_timeline::{Series, ThreadState, Wait};
+
+use super::MIN_REREAD_RATIO;
+use crate::measure::stacks;
+use crate::measure::syscalls::ByThread;
+use crate::{Comparison, Evidence, Finding, Support, format};
+use crate::{cause::Claim, measure::memory_pressure};
+
+const WAITING: ThreadState = ThreadState::Blocked(Wait::FileBriefly);
+
+/// Functions of the kernel that find a page for a read, and have it read where it is not there.
+const FIND_PAGE: &[&str] = &[
+    "filemap_get_pages",
+    "generic_file_buffered_read",
+    "page_cache_ra_",
+    "page_cache_sync_ra",
+    "page_cache_async_ra",
+    "page_cache_sync_readahead",
+    "page_cache_async_readahead",
+];
+
+/// What such reads cost; none where threads do not wait for files more than before, or nothing was read again meanwhile.
+pub(super) fn find(comparison: &Comparison<'_>, refaults: &Series) -> Option<Finding> {
+    let grown_ns = comparison.grown_ns(WAITING);
+    if grown_ns < comparison.material_ns() || !is_read_again(comparison, refaults) {
+        return None;
+    }
+    let threads = per_second(comparison, WAITING);
+    let again = rate(comparison, refaults);
+    let text = format!(
+        "{} threads wait for files on average{}, each time for less than is told of one wait; {} pages per second were read again \
+         after they had been thrown out{}",
+        format::number(threads.0),
+        format::baseline(threads.1, format::number),
+        format::number(again.0),
+        format::baseline(again.1, format::number)
+    );
+    let below = stacks::below(comparison, FIND_PAGE);
+    let mut finding = Finding::new(Support::Consistent, text).with(waiting(comparison, threads)).with(
+        comparison
+            .evidence("CPU below the kernel's search for pages", below.share, "ratio", "samples")
+            .of(&[event::CPU]),
+    );
+    finding.claims.push(Claim::part(WAITING, grown_ns));
+    finding.claims.extend(below.claims);
+    Some(memory_pressure::tell(finding, comparison, comparison.slow_range().0))
+}
+
+/// Whether such reads would have been seen.
+pub(super) fn are_recorded(comparison: &Comparison<'_>) -> bool {
+    [counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS].iter().all(|name| comparison.sources().has_counter(name))
+}
+
+/// Whether more pages were read again than before, at least one for each wait that there is more of: a file that is read for the first
+/// time waits as often, and nothing of it was there.
+fn is_read_again(comparison: &Comparison<'_>, refaults: &Series) -> bool {
+    let (again, before) = rate(comparison, refaults);
+    let (waits, waits_before) = comparison.both_looked_at(|period| {
+        ByThread::of(period, counter::BLOCKED_COUNT, &["uninterruptible"]).rise(period, |_| true) / period.seconds()
+    });
+    before.zip(waits_before).is_some_and(|(before, waits_before)| {
+        again >= MIN_REREAD_RATIO * before && again - before >= waits - waits_before
+    })
+}
+
+fn rate(comparison: &Comparison<'_>, series: &Series) -> (f64, Option<f64>) {
+    comparison.both_looked_at(|period| period.rise(series) / period.seconds())
+}
+
+/// Threads in a state, on average.
+fn per_second(comparison: &Comparison<'_>, state: ThreadState) -> (f64, Option<f64>) {
+    let row = comparison.analysis.account.states.get(&state);
+    row.map_or((0.0, None), |row| {
+        let (slow, before) = comparison.mean(row);
+        (slow / 1e9, before.map(|ns| ns / 1e9))
+    })
+}
+
+fn waiting(comparison: &Comparison<'_>, threads: (f64, Option<f64>)) -> Evidence {
+    comparison
+        .evidence("threads in short waits for files", threads, "threads", "counters")
+        .of(&[counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS])
+}
