@@ -50,8 +50,10 @@ pub(super) fn find(comparison: &Comparison<'_>, refaults: &Series) -> Option<Fin
 }
 
 /// Whether such reads would have been seen.
-pub(super) fn are_recorded(comparison: &Comparison<'_>) -> bool {
-    [counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS].iter().all(|name| comparison.sources().has_counter(name))
+pub(super) fn are_recorded(comparison: &Comparison<'_>, refaults: &Series) -> bool {
+    let are_counted =
+        [counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS].iter().all(|name| comparison.sources().has_counter(name));
+    are_counted && refaults.0.len() >= 2
 }
 
 /// Whether more pages were read again than before, at least one for each wait that there is more of: a file that is read for the first

@@ -3,7 +3,7 @@
 mod by_reads;
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{Layer, Series, ThreadState};
+use fathom_timeline::Series;
 
 use crate::measure::faults::{self, Found, Kind};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -44,7 +44,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
     let Some(found) = faults::find(comparison, Kind::File) else {
         let by_reads = by_reads::find(comparison, &refaults).map(|finding| finding.with(evidence));
-        return by_reads.unwrap_or_else(|| no_fault(comparison));
+        return by_reads.unwrap_or_else(|| no_fault(comparison, &refaults));
     };
     let Some(found) = found.in_files_read(comparison) else {
         return Finding::needs_kernel(
@@ -75,14 +75,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     found.explaining(finding, comparison)
 }
 
-/// Reads are no faults: where the kernel ran for longer and short waits were not counted, threads may have waited in them.
-fn no_fault(comparison: &Comparison<'_>) -> Finding {
-    let kernel_ns = comparison.grown_ns(ThreadState::Running(Layer::Kernel));
-    match by_reads::are_recorded(comparison) || kernel_ns < comparison.material_ns() {
+/// Reads are no faults: where requests were late and it was not counted how long reads took, they may have waited in them.
+fn no_fault(comparison: &Comparison<'_>, refaults: &Series) -> Finding {
+    match by_reads::are_recorded(comparison, refaults) || comparison.analysis.account.lateness.is_none() {
         true => {
             Finding::absent("no slow page fault in a library or mapped file, and no reads of pages that had been there")
         }
-        false => Finding::needs_kernel("short waits for files were not recorded"),
+        false => Finding::needs_kernel("short waits for files, and whether pages were read again, were not recorded"),
     }
 }
 
