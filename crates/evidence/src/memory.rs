@@ -70,8 +70,8 @@ fn on_whole_pages<T>(length: usize) -> usize {
     }
 }
 
-/// Advice only: where it is refused, pages stay small.
-#[cfg(target_os = "linux")]
+/// Advice only: where it is refused, pages stay small. Miri knows no advice.
+#[cfg(all(target_os = "linux", not(miri)))]
 fn ask_for_huge_pages<T>(vec: &mut Vec<T>) {
     use rustix::mm::{Advice, madvise};
 
@@ -86,7 +86,7 @@ fn ask_for_huge_pages<T>(vec: &mut Vec<T>) {
     let _ = unsafe { madvise(first as *mut _, last - first, Advice::LinuxHugepage) };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn ask_for_huge_pages<T>(_vec: &mut Vec<T>) {}
 
 #[cfg(test)]
