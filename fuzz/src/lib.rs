@@ -25,7 +25,7 @@ pub fn in_folder(read: impl FnOnce(&Path)) {
 
 /// Loads `bytes` with the readers of `formats`, whether or not they recognise them, with a pattern for lines of latencies.
 pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
-    ALONE.call_once(work_alone);
+    work_alone();
     FILE.with_borrow_mut(|file| {
         // Times that nothing else places.
         let clock_offsets = vec![(file.path().to_owned(), 1)];
@@ -43,13 +43,12 @@ pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
     });
 }
 
-/// What readers share out stays on this thread: handing it over costs more than reading a few hundred bytes.
-fn work_alone() {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .use_current_thread()
-        .build_global()
-        .expect("nothing was shared out before");
+/// What is shared out stays on this thread: handing it over costs more than reading a few hundred bytes.
+pub fn work_alone() {
+    ALONE.call_once(|| {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        alone.build_global().expect("nothing was shared out before");
+    });
 }
 
 /// The text that input begins with.

@@ -88,15 +88,11 @@ impl Jvm {
         let arguments = command_line::arguments(&procfs::read(target.proc("cmdline")).unwrap_or_default());
         let counters = Counters::of(target, &mapped).ok();
         let said = counters.as_ref().map(Said::of).unwrap_or_default();
-        let of_main = command_line::from_main(&arguments);
-        let told = said.command_line.clone().unwrap_or_else(|| of_main.join(" "));
-        // Where an argument ends is known only of those that the kernel tells.
-        let masked =
-            said.command_line.map_or_else(|| mask::arguments(of_main), |line| mask::command_line(&line).into());
+        let command_line = masked(&arguments, said.command_line.as_deref());
         Some(Jvm {
             user: user(target, &mapped),
-            main: told.split_whitespace().next().unwrap_or_default().to_owned(),
-            command_line: masked,
+            main: command_line.split_whitespace().next().unwrap_or_default().to_owned(),
+            command_line,
             properties: properties(&arguments),
             version: said.version.or_else(|| release(target, libjvm)).unwrap_or_default(),
             collector: said.collector.or_else(|| command_line::collector(&arguments)).unwrap_or_default().to_owned(),
@@ -120,6 +116,14 @@ impl Jvm {
     pub fn matches(&self, pattern: &Regex) -> bool {
         pattern.is_match(&self.command_line)
     }
+}
+
+/// The command line from the main class on, as the JVM says it itself or else as the kernel does, which knows where an argument ends.
+fn masked(arguments: &[String], said: Option<&str>) -> String {
+    said.map_or_else(
+        || mask::arguments(command_line::from_main(arguments)),
+        |line| mask::command_line(line).into_owned(),
+    )
 }
 
 /// The system properties before the main class.
@@ -315,6 +319,24 @@ mod tests {
             told.starts_with("-Dapp=cart -Ddb.password=") && !told.contains("=x") && !told.contains("late"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn no_form_of_a_secret_is_passed_on() {
+        const SECRET: &str = "Tr0ub4dor";
+        let lines = include_str!("../../../testdata/secrets/forms.txt").lines().filter(|line| !line.starts_with("# "));
+        for form in lines.map(|line| line.rsplit_once('|').map_or(line, |(text, _)| text)) {
+            let alone = ["java", form].map(str::to_owned);
+            let behind = ["java", "-cp", "lib", "shop.Main", form].map(str::to_owned);
+            let told = [
+                masked(&[], Some(form)),
+                masked(&[], Some(&format!("shop.Main {form}"))),
+                masked(&alone, None),
+                masked(&behind, None),
+                properties(&alone),
+            ];
+            assert!(told.iter().all(|text| !text.contains(SECRET)), "{form}: {told:?}");
+        }
     }
 
     #[test]

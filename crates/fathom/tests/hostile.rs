@@ -26,10 +26,15 @@ const LATENCY_LINES: &str = "start_ms,duration_ms\n1795168921000,5\n";
 
 /// Explains a file, and gives the most memory that took at once, in kB.
 fn peak_kb(path: &Path) -> u64 {
+    peak_kb_with(path, &[])
+}
+
+fn peak_kb_with(path: &Path, options: &[&str]) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
     let mut explain = command
         .arg("explain")
         .arg(path)
+        .args(options)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .stdin(Stdio::null())
@@ -94,6 +99,35 @@ fn a_line_without_an_end_takes_little_memory() {
         write_endless_line(BufWriter::new(File::create(&path).unwrap()), begins);
         let kb = peak_kb(&path);
         assert!(kb < CEILING_KB, "{name} took {kb} kB");
+    }
+}
+
+/// Of a folder of 10,000 logs, which is as many as are read, this is 256 MB.
+const OF_A_JVM_KB: u64 = CEILING_KB / 10_000;
+
+fn write_logs(folder: &Path, count: usize) {
+    fs::create_dir(folder).unwrap();
+    for number in 0..count {
+        let line = format!(
+            "[2026-11-02T10:{:02}:{:02}.000+0000][1.{number:03}s][info][gc] GC(0) Pause Full (System.gc()) 9M->8M(10M) 900.000ms\n",
+            number / 60,
+            number % 60
+        );
+        fs::write(folder.join(format!("gc-{number}.log")), line).unwrap();
+    }
+}
+
+#[test]
+fn the_answers_about_many_jvms_are_not_kept() {
+    const LOGS: usize = 500;
+    let place = tempfile::tempdir().unwrap();
+    let (few, many) = (place.path().join("few"), place.path().join("many"));
+    write_logs(&few, LOGS / 10);
+    write_logs(&many, LOGS);
+    for options in [&[][..], &["--json"]] {
+        let grown_kb = peak_kb_with(&many, options).saturating_sub(peak_kb_with(&few, options));
+        let each_kb = grown_kb / (LOGS - LOGS / 10) as u64;
+        assert!(each_kb < OF_A_JVM_KB, "{options:?}: {each_kb} kB for each JVM");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::clean::steers;
 
 /// Several explanations in one answer.
 #[derive(Debug, Serialize)]
-struct Several<'a> {
+struct AllOf<'a> {
     schema: u32,
     explanations: &'a [Explanation],
 }
@@ -20,8 +20,49 @@ struct Several<'a> {
 pub fn explanations(explanations: &[Explanation]) -> String {
     match explanations {
         [one] => pretty(one),
-        several => pretty(&Several { schema: SCHEMA, explanations: several }),
+        several => pretty(&AllOf { schema: SCHEMA, explanations: several }),
     }
+}
+
+/// What [`explanations`] writes of several, as they come: of a folder there may be thousands, and none is kept for the others.
+#[derive(Debug, Default)]
+pub struct Several {
+    /// The first, until it is known whether it is the only one.
+    first: Option<String>,
+    is_open: bool,
+}
+
+impl Several {
+    /// What can be written with this one.
+    pub fn add(&mut self, explanation: &Explanation) -> String {
+        let next = pretty(explanation);
+        match (self.is_open, self.first.take()) {
+            (true, _) => format!(",\n{}", within(&next)),
+            (false, None) => {
+                self.first = Some(next);
+                String::new()
+            }
+            (false, Some(first)) => {
+                self.is_open = true;
+                let begin = format!("{{\n  \"schema\": {SCHEMA},\n  \"explanations\": [\n");
+                format!("{begin}{},\n{}", within(&first), within(&next))
+            }
+        }
+    }
+
+    /// What remains to be written.
+    pub fn end(self) -> String {
+        match self.first {
+            Some(only) => only,
+            None if self.is_open => "\n  ]\n}\n".to_owned(),
+            None => explanations(&[]),
+        }
+    }
+}
+
+/// A value as it is indented in the list of several.
+fn within(pretty: &str) -> String {
+    pretty.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Any value, indented, with a line break at the end.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use fathom_readers::archive::{Member, each_member_of};
 
 /// More is not unpacked of one input, in bytes.
-const UNPACKED_MAX: u64 = 4 << 20;
+const UNPACKED_MAX: u64 = 64 << 10;
 
 pub fn run(bytes: &[u8]) {
     let mut left = UNPACKED_MAX;

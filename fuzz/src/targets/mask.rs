@@ -7,7 +7,8 @@ pub fn run(bytes: &[u8]) {
     let words: Vec<&str> = text.split(' ').collect();
     let (name, value) = text.split_once('=').unwrap_or((text, text));
     let longest = text.len() + MASK.len() * (text.len() + 1);
-    for masked in [mask::text(text), mask::command_line(text), mask::options(text), mask::thread_name(text)] {
+    // What begins like JSON and is none is a command line to the first of them, as all other text is.
+    for masked in [mask::text(text), mask::options(text), mask::thread_name(text)] {
         assert!(masked.len() <= longest, "{} bytes", masked.len());
     }
     assert!(mask::arguments(&words).len() <= longest);

@@ -5,17 +5,18 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex};
 
-/// Each pattern has the secret in the group `s`, or `key` if it also has to look random.
+/// Each pattern has the secret in the group `s`, or `key` if it also has to look random. Words end by ASCII letters: with others, no
+/// pattern of words would be quick in a text that is not ASCII, and `é` before a key would hide it.
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
         // Keys in PEM, also cut off or with their line ends escaped.
         r"(?s)(?P<s>-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$))",
         // Logins in addresses: user:SECRET@, and a key alone. Who only has a short name (git@) is no secret.
         r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:(?P<s>[^\s@/][^\s@]*(?:@[^\s@/]+)*)@",
-        r"(?i)\bhttps?://(?P<s>[^\s/:@?#]{8,})@",
+        r"(?i)(?-u:\b)https?://(?P<s>[^\s/:@?#]{8,})@",
         r"(?i)jdbc:oracle:[a-z0-9]+:[^\s/@]+/(?P<s>[^\s@]+)@",
         // Headers.
-        r"\b(?i:bearer|basic|digest|negotiate|apikey|splunk)\s+(?P<s>[a-z._~+/-]*[A-Z0-9][A-Za-z0-9._~+/-]{3,}=*|[a-z._~+/-]{16,})",
+        r"(?-u:\b)(?i:bearer|basic|digest|negotiate|apikey|splunk)\s+(?P<s>[a-z._~+/-]*[A-Z0-9][A-Za-z0-9._~+/-]{3,}=*|[a-z._~+/-]{16,})",
         // Client options: -u user:SECRET.
         r"(?:^|\s)(?:-u|-U|--user|--proxy-user|--login)[ =]?[^\s:/=]+:(?P<s>[^\s/]\S*)",
         // The option of clients of databases, without a blank: letters with a digit or capital among them.
@@ -23,14 +24,14 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // Elements of XML.
         r"(?i)<[\w.:-]*(?:password|passwd|pwd|passphrase|secret|token|credential|kennwort|passwort|apikey|privatekey)[\w.:-]*(?:\s[^<>]*)?>(?P<s>[^<>]+)<",
         // Tokens as their issuers make them.
-        r"\b(?P<s>(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{16})\b",
+        r"(?-u:\b)(?P<s>(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{16})(?-u:\b)",
         r"(?:^|[^\w/+.-])(?P<key>[A-Za-z0-9+][A-Za-z0-9/+]{39})(?:$|[^\w/+=.-])",
-        r"\b(?P<s>eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4})",
-        r"\b(?P<s>gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,})",
-        r"\b(?P<s>xox[a-z]-[A-Za-z0-9-]{8,}|[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,})",
-        r"\b(?P<s>hv[sb]\.[A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_.-]{20,}|dop_v1_[a-f0-9]{32,}|sq0[a-z]{3}-[A-Za-z0-9_-]{16,})",
+        r"(?-u:\b)(?P<s>eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4})",
+        r"(?-u:\b)(?P<s>gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{20,})",
+        r"(?-u:\b)(?P<s>xox[a-z]-[A-Za-z0-9-]{8,}|[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,})",
+        r"(?-u:\b)(?P<s>hv[sb]\.[A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_.-]{20,}|dop_v1_[a-f0-9]{32,}|sq0[a-z]{3}-[A-Za-z0-9_-]{16,})",
         r"(?i)hooks\.slack\.com/services/(?P<s>[A-Za-z0-9/]+)",
-        r"\b(?P<s>\d{8,10}:[A-Za-z0-9_-]{35})\b",
+        r"(?-u:\b)(?P<s>\d{8,10}:[A-Za-z0-9_-]{35})(?-u:\b)",
     ]
     .iter()
     .filter_map(|pattern| Regex::new(pattern).ok())

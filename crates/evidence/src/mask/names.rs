@@ -1,5 +1,9 @@
 //! Names whose values are not for everybody.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::MASK;
 
 /// Parts of such names.
@@ -149,6 +153,12 @@ const OF_THE_JDK: &[&str] = &[
     "networkaddress.",
 ];
 
+/// Recordings have thousands of names: one pass looks for all parts.
+static PARTS: LazyLock<Regex> = LazyLock::new(|| {
+    let parts: Vec<String> = SECRET.iter().copied().map(regex::escape).collect();
+    Regex::new(&parts.join("|")).unwrap_or_else(|_| unreachable!("the parts are constants"))
+});
+
 /// What is in each name before a secret, or before an account with one.
 pub(super) fn parts_of_secret_names() -> impl Iterator<Item = &'static str> {
     [SECRET, SECRET_LAST, ACCOUNT_LAST].into_iter().flatten().copied()
@@ -158,10 +168,7 @@ pub(super) fn parts_of_secret_names() -> impl Iterator<Item = &'static str> {
 pub(super) fn is_secret(name: &str) -> bool {
     let last = last_word(name);
     let name = if name.is_ascii() { name.to_ascii_lowercase() } else { name.to_lowercase() };
-    let has_part = || {
-        name.char_indices().any(|(at, _)| is_secret_part(&name.as_bytes()[at..]))
-            && !NO_SECRET.iter().any(|no| name.contains(no))
-    };
+    let has_part = || PARTS.is_match(&name) && !NO_SECRET.iter().any(|no| name.contains(no));
     !NO_SECRET_LAST.contains(&last.as_str()) && (SECRET_LAST.contains(&last.as_str()) || has_part())
 }
 
@@ -169,12 +176,6 @@ pub(super) fn is_secret(name: &str) -> bool {
 pub(super) fn is_secret_word(name: &str) -> bool {
     let last = last_word(name);
     SECRET_LAST.contains(&last.as_str()) || SECRET.contains(&last.as_str())
-}
-
-/// Whether `rest` starts with a part of a secret's name. Recordings have thousands of names, so the first letter is
-/// looked at first.
-fn is_secret_part(rest: &[u8]) -> bool {
-    SECRET.iter().any(|part| rest[0] == part.as_bytes()[0] && rest.starts_with(part.as_bytes()))
 }
 
 /// What follows the last separator, or the last capital letter after a small one: `db.pwd`, `DB_PWD` and `dbPwd` end alike.

@@ -19,7 +19,7 @@ const ID: (usize, usize) = (8, 4);
 /// Where free text begins, in the group `c`. Matches without it only look so: "I/O", and the kernel's own threads (`kworker/0:1`).
 static FREE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
     let signs = [
-        r"\bI/O\b|^(?:kworker|ksoftirqd|migration|cpuhp|irq|jbd2|xfsaild|rcuo[a-z])/",
+        r"(?-u:\b)I/O(?-u:\b)|^(?:kworker|ksoftirqd|migration|cpuhp|irq|jbd2|xfsaild|rcuo[a-z])/",
         // A path or address.
         "(?P<path>/)",
         // Of an address the part before the sign, too.
@@ -27,7 +27,7 @@ static FREE_TEXT: LazyLock<Regex> = LazyLock::new(|| {
         // A number may be the place in a pool (`queue=2`), any other value is a text.
         "=(?P<value>[^0-9#]|$)",
         r#"(?P<quoted>["'`[:cntrl:]])"#,
-        r"(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4})",
+        r"(?P<uuid>(?-u:\b)[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4})",
     ];
     Regex::new(&signs.join("|")).unwrap_or_else(|_| unreachable!("the signs are constants"))
 });

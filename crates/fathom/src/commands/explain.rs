@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use fathom_causes::ExplainOptions;
 use fathom_causes::explanation::Explanation;
 use fathom_evidence::Recording;
@@ -14,7 +14,7 @@ use crate::inputs::{self, Question, Service, library};
 use crate::output::Output;
 use crate::page_file;
 use crate::progress::Progress;
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 
 /// Say why a JVM was slow: ranked causes with their evidence, what is ruled out, what could not be determined
 #[derive(Debug, clap::Args)]
@@ -72,7 +72,11 @@ fn with_page(args: &Args, html: Output, services: Vec<Service>, terminal: &Termi
     drop(progress);
     match is_all {
         true => Ok(Answer::done(String::new())),
-        false => Ok(answer(args, &[page.into_explanation()], terminal)),
+        false => {
+            let mut answers = Answers::default();
+            answers.add(&page.into_explanation(), args, terminal)?;
+            Ok(answers.end(args))
+        }
     }
 }
 
@@ -80,28 +84,52 @@ fn without_page(args: &Args, question: &Question, terminal: &Terminal) -> Result
     let services = question.services(terminal)?;
     let baseline = question.baseline(terminal)?.map(|(_, recording)| recording);
     let progress = Progress::start();
-    let mut explanations = Vec::new();
+    let mut answers = Answers::default();
     let mut refusals = Vec::new();
-    for service in &services {
+    for service in services {
         progress.says(&format!("explaining {}", service.paths[0].display()));
-        match explain(service, args, baseline.as_ref(), terminal) {
-            Ok(explanation) => explanations.push(explanation),
+        match explain(&service, args, baseline.as_ref(), terminal) {
+            Ok(explanation) => answers.add(&explanation, args, terminal)?,
             Err(refusal) => refusals.push(refusal),
         }
     }
     drop(progress);
     match refusals.pop() {
-        Some(last) if explanations.is_empty() => return Err(last),
+        Some(last) if answers.count == 0 => return Err(last),
         last => refusals.iter().chain(&last).for_each(|refusal| complain(&told(refusal))),
     }
-    Ok(answer(args, &explanations, terminal))
+    Ok(answers.end(args))
 }
 
-fn answer(args: &Args, explanations: &[Explanation], terminal: &Terminal) -> Answer {
-    Answer::done(match args.json {
-        true => json::explanations(explanations),
-        false => text(explanations, args.all, terminal),
-    })
+/// JSON of more than so many bytes is printed before the rest is known.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Answers as they come: a folder may have thousands of JVMs, whose explanations are larger than what they are about.
+#[derive(Default)]
+struct Answers {
+    count: usize,
+    text: String,
+    json: json::Several,
+}
+
+impl Answers {
+    fn add(&mut self, explanation: &Explanation, args: &Args, terminal: &Terminal) -> Result<()> {
+        self.count += 1;
+        if !args.json {
+            let one = fathom_report::explanation(explanation, &terminal.text(args.all));
+            self.text.extend([if self.text.is_empty() { "" } else { "\n\n" }, &one]);
+            return Ok(());
+        }
+        self.text += &self.json.add(explanation);
+        if self.text.len() > KEPT_BYTES {
+            terminal::print(&std::mem::take(&mut self.text)).context("standard output")?;
+        }
+        Ok(())
+    }
+
+    fn end(self, args: &Args) -> Answer {
+        Answer::done(if args.json { self.text + &self.json.end() } else { self.text })
+    }
 }
 
 fn explain(service: &Service, args: &Args, baseline: Option<&Recording>, terminal: &Terminal) -> Result<Explanation> {
@@ -111,13 +139,6 @@ fn explain(service: &Service, args: &Args, baseline: Option<&Recording>, termina
         explanation.recording.title = inputs::file_name(&service.paths[0]);
     }
     Ok(explanation)
-}
-
-fn text(explanations: &[Explanation], all: bool, terminal: &Terminal) -> String {
-    let options = terminal.text(all);
-    let texts: Vec<String> =
-        explanations.iter().map(|explanation| fathom_report::explanation(explanation, &options)).collect();
-    texts.join("\n\n")
 }
 
 /// A page shows one JVM.

@@ -23,21 +23,39 @@ use protocol::Incoming;
 use crate::serve::Shelf;
 
 /// Answers messages until the input ends. `find` finds the recordings: at the first question and whenever they are listed.
-pub fn serve(
-    mut input: impl BufRead,
-    mut output: impl Write,
-    find: impl Fn() -> Result<Shelf, String>,
-) -> io::Result<()> {
-    let mut asked = Asked::new(find);
-    while let Some(incoming) = protocol::next(&mut input)? {
-        let answer = match incoming {
-            Incoming::Message(message) => protocol::answer(&message, &mut asked),
-            Incoming::TooLong => Some(protocol::too_long()),
-        };
-        if let Some(answer) = answer {
-            writeln!(output, "{}", fathom_report::json::line(&answer))?;
-            output.flush()?;
-        }
+pub fn serve(input: impl BufRead, output: impl Write, find: impl Fn() -> Result<Shelf, String>) -> io::Result<()> {
+    Session::new(find).serve(input, output)
+}
+
+/// A client's questions, and the recordings that they are about.
+pub struct Session<F> {
+    asked: Asked<F>,
+}
+
+impl<F> std::fmt::Debug for Session<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
     }
-    Ok(())
+}
+
+impl<F: Fn() -> Result<Shelf, String>> Session<F> {
+    /// Nothing was asked yet.
+    pub fn new(find: F) -> Session<F> {
+        Session { asked: Asked::new(find) }
+    }
+
+    /// Answers messages until the input ends. Recordings that were loaded stay so for the next input.
+    pub fn serve(&mut self, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+        while let Some(incoming) = protocol::next(&mut input)? {
+            let answer = match incoming {
+                Incoming::Message(message) => protocol::answer(&message, &mut self.asked),
+                Incoming::TooLong => Some(protocol::too_long()),
+            };
+            if let Some(answer) = answer {
+                writeln!(output, "{}", fathom_report::json::line(&answer))?;
+                output.flush()?;
+            }
+        }
+        Ok(())
+    }
 }

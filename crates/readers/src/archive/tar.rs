@@ -31,10 +31,12 @@ fn has_magic(block: &Block) -> bool {
 
 /// Whether the sum of its bytes is the one that a header states, as every tar since the first has it.
 fn has_checksum(block: &Block) -> bool {
-    let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
-    let of_field: u64 = block[148..156].iter().map(|byte| u64::from(*byte)).sum();
     // The field itself counts as blanks.
-    number(&block[148..156]) == Some(sum - of_field + 8 * u64::from(b' '))
+    let Some(of_others) = number(&block[148..156]).and_then(|sum| sum.checked_sub(8 * u64::from(b' '))) else {
+        return false;
+    };
+    let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
+    sum(&block[..148]) + sum(&block[156..]) == of_others
 }
 
 /// Gives each file to `take`.
@@ -197,7 +199,7 @@ impl<R: Read> Reading<R> {
 }
 
 fn is_zero(block: &Block) -> bool {
-    block.iter().all(|byte| *byte == 0)
+    *block == [0; BLOCK_BYTES]
 }
 
 fn behind(last: &str) -> String {

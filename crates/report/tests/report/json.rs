@@ -43,6 +43,16 @@ fn one_is_an_object_and_several_are_a_list() {
 }
 
 #[test]
+fn several_are_written_as_they_come() {
+    let answers = [answers::complete(), answers::hostile(), answers::healthy()];
+    for count in 0..=answers.len() {
+        let mut several = json::Several::default();
+        let pieces: String = answers[..count].iter().map(|answer| several.add(answer)).collect();
+        assert_eq!(pieces + &several.end(), json::explanations(&answers[..count]), "{count}");
+    }
+}
+
+#[test]
 fn hostile_names_come_back_as_they_were() {
     let answer = answers::hostile();
     let text = json::explanations(std::slice::from_ref(&answer));

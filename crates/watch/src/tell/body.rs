@@ -162,12 +162,12 @@ fn alert(news: &News<'_>, page: Option<&str>) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::skip::Skip;
     use crate::triggers::Trigger;
 
-    fn incident() -> Incident {
+    pub(in crate::tell) fn incident() -> Incident {
         let cause = Named {
             id: "full_gc".to_owned(),
             verdict: "shown".to_owned(),

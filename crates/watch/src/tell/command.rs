@@ -56,3 +56,27 @@ fn wait(mut child: Child) -> Result<(), String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::body::tests::incident;
+    use super::*;
+
+    #[test]
+    fn a_program_has_the_rights_of_the_configurations_owner() {
+        const NOBODY: Owner = (65_534, 65_534);
+        if !rustix::process::geteuid().is_root() {
+            println!("SKIPPED: only root can start a program of another user");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let script = "echo $(id -u) $(id -G) > \"$0\"/rights";
+        let command = ["/bin/sh", "-c", script, place.path().to_str().unwrap()].map(str::to_owned);
+        run(&command, Some(NOBODY), &incident()).unwrap();
+        assert_eq!(fs::read_to_string(place.path().join("rights")).unwrap(), "65534 65534\n");
+    }
+}
