@@ -9,6 +9,7 @@
 //! What is refused is a [`Refusal`], never an error: the rest still records, and the recording says
 //! what was refused, why, and how to grant it.
 
+pub mod allocator;
 pub mod attach;
 mod bpf;
 mod changed_counters;

@@ -477,15 +477,5 @@ impl End {
     }
 }
 
-/// Gives the system back what collectors have freed: the C library keeps it for threads that have ended, and whoever finishes
-/// the recording needs memory of his own.
-pub fn give_back_memory() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: has no preconditions; it moves no memory that is in use.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 #[cfg(test)]
 mod tests;

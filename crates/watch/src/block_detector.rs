@@ -87,6 +87,12 @@ impl History {
         }
     }
 
+    /// Hours from the first to the last.
+    pub(crate) fn spans_h(&self) -> i64 {
+        let ends = self.hours.front().zip(self.hours.back());
+        ends.map_or(0, |((first, _), (last, _))| last - first)
+    }
+
     /// All that counts at this hour.
     pub(crate) fn all(&self) -> &Latencies {
         &self.all

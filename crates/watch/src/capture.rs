@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fathom_collectors::policy::Glance;
 use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
-use fathom_collectors::{Policy, Profiler, Use, collectors};
+use fathom_collectors::{Policy, Profiler, Use, allocator, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;
 use fathom_store::FolderError;
@@ -77,7 +77,7 @@ pub(crate) fn capture(
     };
     let recorded = recorder::record(&watched.jvm.target, collectors(), &plan, stop, &mut Beats(watched.commands()))?;
     drop(plan);
-    recorder::give_back_memory();
+    allocator::give_back();
     Ok(Captured { folder, end: recorded.end, observed_ns: recorded.observed_ns })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! How late a request is, is measured against the median of its ten seconds: a service whose requests all take four times as long in
 //! bursts or at noon has the same tail at all times, and late requests of its quiet times are not hidden by its busy ones. Late is what is half
-//! as far again above the median as all requests of the history but one in a thousand. Of ten and twenty seconds, a minute and five
+//! as far again above the median as all requests of the history but one in a thousand, and, counted for itself, but one in a hundred: where
+//! pauses make a few requests of each minute very late, what is late by less than a pause is later than all others. Of ten and twenty seconds, a minute and five
 //! minutes the share of late requests is a block of a `BlockDetector`: it tells when several in a row have half as much again as the share of
 //! everything in the history of such blocks but the highest 0.2 %. So a job or a collection that makes a few requests late again
 //! and again is usual. Beyond that chance must not explain them: so many late requests where the history has so few would come
@@ -27,8 +28,13 @@ const SCALES: [TimeScale; 4] = [
     TimeScale { points: 30, in_a_row: 2, known_min: 9, higher_levels: MORE_LEVELS, sees_gaps: false },
 ];
 
-/// Of so many requests of the history one is let out of account when it is asked how long they take.
-const ODD: u32 = 1000;
+/// Of so many requests of the history one is let out of account when it is asked how long they take, at each depth. What makes more than one
+/// in twenty late moves the 95th percentile, so less than one in a hundred is no depth of its own.
+const ODD: [u32; 2] = [1000, 100];
+
+/// So many hours of history each depth needs. Jobs make some in a hundred late, each hour or each night: at the second depth nothing is
+/// told before the history has the same time yesterday.
+const KNOWN_H: [i64; 2] = [0, 24];
 
 /// Three levels are 1.5 to 1.75 times as long.
 const LATER_LEVELS: u8 = 3;
@@ -111,8 +117,19 @@ impl Sum {
     }
 }
 
+/// Requests that are late by one measure.
+#[derive(Debug)]
+struct Depth {
+    /// Of so many requests of the history one is as late.
+    odd: u32,
+    /// Before there are so many hours of history nothing is told.
+    known_h: i64,
+    detectors: [BlockDetector; SCALES.len()],
+    blocks: [(usize, Sum); SCALES.len()],
+}
+
 /// What is known of the late requests of one port.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Rare {
     /// How far above or below the median requests were while few were late.
     history: History,
@@ -121,9 +138,24 @@ pub struct Rare {
     since_s: Option<i64>,
     /// Those of the last points, as many as a median takes.
     last: Latencies,
-    detectors: [BlockDetector; SCALES.len()],
-    blocks: [(usize, Sum); SCALES.len()],
+    depths: [Depth; ODD.len()],
     once: Once,
+}
+
+/// A scale that has found more late ones than ever, the block that told, and from which level on they were late.
+type Found = (Slow, Sum, Level);
+
+impl Default for Rare {
+    fn default() -> Rare {
+        Rare {
+            history: History::default(),
+            seconds: Vec::new(),
+            since_s: None,
+            last: Latencies::default(),
+            depths: [0, 1].map(Depth::of),
+            once: Once::default(),
+        }
+    }
 }
 
 impl Rare {
@@ -138,11 +170,16 @@ impl Rare {
         let mut all = Latencies::default();
         seconds.iter().for_each(|second| all.merge(second));
         let median = self.median(&all)?;
-        let late_from = self.late_from(median, floor);
-        let mut point = Sum::default();
-        seconds.iter().for_each(|second| point.add(&self.sum(second, late_from, median)));
-        let late = if point.are_few_late() { self.judge(at_s, &point, (late_from, median)) } else { None };
-        if !self.detectors.iter().any(BlockDetector::is_high) {
+        let found: Vec<Found> = self
+            .depths
+            .iter_mut()
+            .flat_map(|depth| depth.see(&self.history, at_s, &seconds, (median, floor)))
+            .collect();
+        let is_late = self.is_late();
+        let chosen = self.once.choose(found.iter().map(|(slow, _, _)| *slow).collect(), is_late);
+        let late = chosen.and_then(|chosen| found.into_iter().find(|(slow, _, _)| *slow == chosen));
+        let late = late.map(|(_, block, from)| late_of(&block, from, distance(from, median), self.history.all()));
+        if !self.depths.iter().any(Depth::is_high) {
             all.levels().for_each(|(level, count)| self.history.learn(at_s, distance(level, median), count));
         }
         late
@@ -152,13 +189,12 @@ impl Rare {
     pub fn pause(&mut self, at_s: i64) {
         self.seconds.clear();
         self.since_s = None;
-        self.blocks = Default::default();
-        self.detectors.iter_mut().for_each(|detector| detector.pause(at_s));
+        self.depths.iter_mut().for_each(|depth| depth.pause(at_s));
     }
 
     /// Whether more are late than ever.
     pub fn is_late(&self) -> bool {
-        self.detectors.iter().any(BlockDetector::is_slow)
+        self.depths.iter().any(|depth| depth.detectors.iter().any(BlockDetector::is_slow))
     }
 
     /// The median of a point, or of the last ones where it has too few requests.
@@ -170,23 +206,37 @@ impl Rare {
         let of = if point.count() >= MEDIAN_OF { point } else { &self.last };
         of.quantile(0.5)
     }
+}
+
+impl Depth {
+    fn of(depth: usize) -> Depth {
+        Depth { odd: ODD[depth], known_h: KNOWN_H[depth], detectors: Default::default(), blocks: Default::default() }
+    }
+
+    /// Takes the seconds of a point; the scales that have found more late ones than ever.
+    fn see(
+        &mut self,
+        history: &History,
+        at_s: i64,
+        seconds: &[Latencies],
+        (median, floor): (Level, Level),
+    ) -> Vec<Found> {
+        let known = history.all();
+        let from = self.late_from(known, median, floor);
+        let mut point = Sum::default();
+        seconds.iter().for_each(|second| point.add(&sum(known, second, from, median)));
+        let is_known = history.spans_h() >= self.known_h;
+        if point.are_few_late() { self.judge(at_s, &point, from, is_known) } else { Vec::new() }
+    }
 
     /// From which level on requests are late; the highest while nothing is known.
-    fn late_from(&self, median: Level, floor: Level) -> Level {
-        let known = self.history.all();
-        let usual = known.highest_but(known.count() / ODD);
+    fn late_from(&self, known: &Latencies, median: Level, floor: Level) -> Level {
+        let usual = known.highest_but(known.count() / self.odd);
         usual.map_or(Level::HIGHEST, |usual| at_distance(usual.above(LATER_LEVELS), median)).max(floor)
     }
 
-    fn sum(&self, answered: &Latencies, late_from: Level, median: Level) -> Sum {
-        let (all, late) = (answered.count(), answered.at_least(late_from));
-        let expected = f64::from(all) * share(self.history.all(), distance(late_from, median));
-        let most = MAX_OF_A_SECOND.max(MAX_TIMES_EXPECTED * expected);
-        Sum { all, late, counted: f64::from(late).min(most), expected }
-    }
-
-    fn judge(&mut self, at_s: i64, point: &Sum, (late_from, median): (Level, Level)) -> Option<Late> {
-        let mut reported: Vec<(Slow, Sum)> = Vec::new();
+    fn judge(&mut self, at_s: i64, point: &Sum, from: Level, is_known: bool) -> Vec<Found> {
+        let mut found = Vec::new();
         for ((detector, scale), (points, block)) in self.detectors.iter_mut().zip(&SCALES).zip(&mut self.blocks) {
             *points += 1;
             block.add(point);
@@ -195,20 +245,36 @@ impl Rare {
             }
             *points = 0;
             let block = std::mem::take(block);
-            let floor = if block.is_chance(scale) { Level::HIGHEST } else { share_level(MIN_SHARE) };
-            reported.extend(detector.judge(scale, at_s, block.level(), floor).map(|slow| (slow, block)));
+            let floor = if block.is_chance(scale) || !is_known { Level::HIGHEST } else { share_level(MIN_SHARE) };
+            found.extend(detector.judge(scale, at_s, block.level(), floor).map(|slow| (slow, block, from)));
         }
-        let is_slow = self.is_late();
-        let slow = self.once.choose(reported.iter().map(|(slow, _)| *slow).collect(), is_slow)?;
-        let (_, block) = reported.into_iter().find(|(other, _)| *other == slow)?;
-        let known = self.history.all();
-        Some(Late {
-            late: block.late,
-            of: block.all,
-            from_ns: late_from.from_ns(),
-            before: known.at_least(distance(late_from, median)),
-            before_of: known.count(),
-        })
+        found
+    }
+
+    fn is_high(&self) -> bool {
+        self.detectors.iter().any(BlockDetector::is_high)
+    }
+
+    fn pause(&mut self, at_s: i64) {
+        self.blocks = Default::default();
+        self.detectors.iter_mut().for_each(|detector| detector.pause(at_s));
+    }
+}
+
+fn sum(known: &Latencies, answered: &Latencies, from: Level, median: Level) -> Sum {
+    let (all, late) = (answered.count(), answered.at_least(from));
+    let expected = f64::from(all) * share(known, distance(from, median));
+    let most = MAX_OF_A_SECOND.max(MAX_TIMES_EXPECTED * expected);
+    Sum { all, late, counted: f64::from(late).min(most), expected }
+}
+
+fn late_of(block: &Sum, from: Level, from_median: Level, known: &Latencies) -> Late {
+    Late {
+        late: block.late,
+        of: block.all,
+        from_ns: from.from_ns(),
+        before: known.at_least(from_median),
+        before_of: known.count(),
     }
 }
 

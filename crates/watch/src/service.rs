@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fathom_collectors::allocator;
 use fathom_collectors::jvms::Jvm;
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
@@ -123,6 +124,7 @@ struct Service {
 /// # Errors
 /// When it cannot begin; what goes wrong afterwards is reported in the log.
 pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, program: &Path) -> Result<(), WatchError> {
+    allocator::share_among_threads();
     config.folder = trusted::folder(&config.folder).map_err(io(config.folder.display()))?;
     let lock = take_folder(&config.folder)?;
     let signals = Signals::listen().map_err(io("signals"))?;

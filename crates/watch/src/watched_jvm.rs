@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fathom_collectors::jvms::Jvm;
 use fathom_collectors::recorder::Plan;
-use fathom_collectors::{Clock, Collector, Observer, Order, Refusal, Target, collectors};
+use fathom_collectors::{Clock, Collector, Observer, Order, Refusal, Target, allocator, collectors};
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
@@ -162,6 +162,8 @@ impl WatchedJvm {
         self.started_s = 0;
         self.meter = Meter::default();
         self.start_missing(watcher);
+        // Programs for the kernel need megabytes until they are loaded.
+        allocator::give_back();
     }
 
     /// Starts those that are not at work. A refusal is reported when it is another one than before, and not of a JVM that has ended meanwhile:

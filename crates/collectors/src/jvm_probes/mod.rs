@@ -45,6 +45,13 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// A probe that is met more often than this is taken out: 3,000 traps are half a percent of a core.
 const PER_SECOND: u64 = 3_000;
 
+/// Events on their way to user space: about a second of the largest, 360 bytes each, at [`PER_SECOND`].
+const RING_BYTES: u32 = 1 << 20;
+
+/// Who watches many processes has a ring for each. This one holds what two probes with texts send between two looks at [`PER_SECOND`]
+/// each, and a second of all that a JVM which collects and stops a hundred times a second tells.
+const SPARING_RING_BYTES: u32 = 1 << 18;
+
 /// Pieces of compiled code that came into use, and that were given up, since the recording began: nobody else counts them.
 const CODE_LOADED_COUNT: &str = "code_loaded_count";
 const CODE_UNLOADED_COUNT: &str = "code_unloaded_count";
@@ -70,13 +77,14 @@ impl Collector for JvmProbes {
     fn check(&self, target: &Target) -> Result<(), Refusal> {
         may_load()?;
         let libjvm = Libjvm::of(target)?;
-        load(target, &libjvm).map(|_| ())
+        load(target, &libjvm, RING_BYTES).map(|_| ())
     }
 
     fn start(&self, target: &Target, order: &Order) -> Result<Box<dyn Observer>, Refusal> {
         may_load()?;
         let libjvm = Libjvm::of(target)?;
-        let mut programs = load(target, &libjvm)?;
+        let ring_bytes = if order.is_sparing { SPARING_RING_BYTES } else { RING_BYTES };
+        let mut programs = load(target, &libjvm, ring_bytes)?;
         let now_ns = order.clock.now_ns();
         let mut observed = Observed {
             parts: attach(&mut programs, target, &libjvm)?,
@@ -102,12 +110,13 @@ impl Collector for JvmProbes {
 }
 
 /// The programs, not attached yet.
-fn load(target: &Target, libjvm: &Libjvm) -> Result<Programs, Refusal> {
+fn load(target: &Target, libjvm: &Libjvm, ring_bytes: u32) -> Result<Programs, Refusal> {
     let mut config = target.pid.to_ne_bytes().to_vec();
     config.extend([0; 4]);
     config.extend([PER_SECOND; PROBES].into_iter().flat_map(u64::to_ne_bytes));
     config.extend(all_bytes(&libjvm.places, &libjvm.counters));
-    let recipe = |without| Recipe { object: OBJECT, config: config.clone(), sizes: &[], without, spare: &[] };
+    let sizes = [("events", ring_bytes)];
+    let recipe = |without| Recipe { object: OBJECT, config: config.clone(), sizes: &sizes, without, spare: &[] };
     // A kernel that does not know the one refuses to load it.
     Programs::load(&recipe(&[])).or_else(|_| Programs::load(&recipe(&["probe_of_many"])))
 }

@@ -11,8 +11,10 @@ mod closely;
 mod connections;
 mod cycles;
 mod several;
+mod walks;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +32,7 @@ use crate::{Clock, Observer, Order, Refusal, Target, Tier};
 use closely::Closely;
 use connections::{Known, Made};
 use cycles::Told;
+use walks::{Member, Walk};
 
 /// What it sees.
 pub(super) const SEES: &str =
@@ -64,6 +67,11 @@ fn kernel(target: &Target) -> Result<SockDiag, Refusal> {
     Ok(kernel)
 }
 
+fn member(target: &Target) -> Result<Member, Refusal> {
+    Member::of(target)
+        .map_err(|error| Refusal::new(format!("the target's connections cannot be looked at: {error}"), ""))
+}
+
 /// Begins to observe; `refusal` is why there is no better way.
 pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result<Box<dyn Observer>, Refusal> {
     Ok(Box::new(BySamples::of(target, order, refusal)?))
@@ -71,6 +79,7 @@ pub(super) fn start(target: &Target, order: &Order, refusal: &Refusal) -> Result
 
 struct BySamples {
     kernel: SockDiag,
+    walks: Member,
     target: Target,
     clock: Clock,
     /// Connections by what the kernel tells them apart by.
@@ -89,7 +98,6 @@ struct BySamples {
     /// How often data came, and was sent, by port.
     data: BTreeMap<u16, [u64; 2]>,
     numbers: ChangedCounters,
-    limit: RateLimit,
     pace_of_ports: RateLimit,
     shortest_ns: i64,
     /// Why there are no programs in the kernel.
@@ -111,18 +119,22 @@ impl Observer for BySamples {
         let now_ns = self.clock.now_ns();
         if let Some(reading) = self.pace_of_ports.begin(now_ns) {
             self.ports = listening::ports(&self.target);
+            self.walks.want(&self.ports);
             self.count_not_met(found);
             self.pace_of_ports.end(reading);
         }
-        if let Some(reading) = self.limit.begin(now_ns) {
-            self.look_at_connections(now_ns, found);
-            self.limit.end(reading);
+        let walk = self.walks.next();
+        if let Some(walk) = self.known_walk(walk) {
+            self.look_at_connections(&walk, found);
             self.closely.look(&mut self.kernel, &mut self.known);
         }
     }
 
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
-        self.look_at_connections(self.clock.now_ns(), found);
+        let walk = self.walks.at_once();
+        if let Some(walk) = self.known_walk(walk) {
+            self.look_at_connections(&walk, found);
+        }
         self.count_not_met(found);
         self.end_all(false, found);
         self.count(self.clock.now_ns(), found);
@@ -136,6 +148,7 @@ impl BySamples {
     fn of(target: &Target, order: &Order, refusal: &Refusal) -> Result<BySamples, Refusal> {
         Ok(BySamples {
             kernel: kernel(target)?,
+            walks: member(target)?,
             target: target.clone(),
             clock: order.clock,
             known: HashMap::new(),
@@ -148,7 +161,6 @@ impl BySamples {
             by_latency: BTreeMap::new(),
             data: BTreeMap::new(),
             numbers: ChangedCounters::new(NAME),
-            limit: RateLimit::every(PERIOD).worth(WORTH),
             pace_of_ports: RateLimit::every(PORTS_PERIOD),
             shortest_ns: i64::from(tick_ns()) * TICKS,
             why: refusal.why.clone(),
@@ -156,15 +168,19 @@ impl BySamples {
         })
     }
 
-    fn look_at_connections(&mut self, now_ns: i64, found: &mut Recording) {
-        let mut seen: Vec<Connection> = Vec::new();
-        let ports = &self.ports;
-        if let Err(error) = self.kernel.connections(|one| seen.extend(ports.contains(&one.port).then_some(one))) {
+    /// Notes what failed.
+    fn known_walk(&mut self, walk: io::Result<Option<Walk>>) -> Option<Walk> {
+        walk.unwrap_or_else(|error| {
             self.failed.get_or_insert_with(|| error.to_string());
-            return;
-        }
-        let mut now: HashMap<u64, Known> = HashMap::with_capacity(seen.len());
-        for connection in &seen {
+            None
+        })
+    }
+
+    fn look_at_connections(&mut self, walk: &Walk, found: &mut Recording) {
+        let now_ns = self.clock.wall_ns(walk.began_ns);
+        let own: Vec<&Connection> = walk.connections.iter().filter(|one| self.ports.contains(&one.port)).collect();
+        let mut now: HashMap<u64, Known> = HashMap::with_capacity(own.len());
+        for connection in own {
             self.add_data(connection);
             let (known, told) = self.next(connection, now_ns);
             let is_several = known.several.is_known() || self.of_several.contains(&known.port);
@@ -274,7 +290,7 @@ impl BySamples {
             self.why
         );
         found.add_loss(NAME, loss::REFUSED, 0, &says);
-        self.limit.tell(found, NAME, "all connections");
+        self.walks.tell(found);
         self.tell_not_met(found);
         self.seen.tell(found);
         if let Some(error) = &self.failed {

@@ -288,22 +288,41 @@ static __always_inline void look_at(struct sock *sk, __u32 tgid)
 		give_up(c, now_ns);
 }
 
-/* Connections that the kernel has accepted and the program has not: they have no descriptor yet, and may have been asked something. */
+/* Of a listener, where a look at its queue has got to. */
+struct queued {
+	struct request_sock *next;
+	__u32 tgid;
+};
+
+/* Goes on to the next connection of the queue; 1 behind the last. */
+static long look_at_queued(__u64 nth, void *context)
+{
+	struct queued *at = context;
+	struct request_sock *request = at->next;
+	struct sock *sk;
+
+	if (!request)
+		return 1;
+	sk = request->sk;
+	if (sk)
+		look_at(sk, at->tgid);
+	at->next = request->dl_next;
+	return 0;
+}
+
+/*
+ * Connections that the kernel has accepted and the program has not: they have no descriptor yet, and may have been asked something. As a
+ * callback the verifier sees `look_at` once; as a loop in place it saw it for each turn, which took it nine tenths of its time.
+ */
 static __always_inline void look_at_accepted(struct sock *listener, __u32 tgid)
 {
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(listener);
-	struct request_sock *request;
+	struct queued at = { .tgid = tgid };
 
 	if (!tcp)
 		return;
-	request = tcp->inet_conn.icsk_accept_queue.rskq_accept_head;
-	for (int i = 0; i < ACCEPTED_MAX && request; i++) {
-		struct sock *sk = request->sk;
-
-		if (sk)
-			look_at(sk, tgid);
-		request = request->dl_next;
-	}
+	at.next = tcp->inet_conn.icsk_accept_queue.rskq_accept_head;
+	bpf_loop(ACCEPTED_MAX, look_at_queued, &at, 0);
 }
 
 /*

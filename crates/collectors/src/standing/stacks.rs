@@ -7,8 +7,8 @@ use fathom_symbols::unwind::Registers;
 use rustc_hash::FxHashMap;
 
 use super::parse::{Look, Place};
-use crate::Target;
 use crate::symbols::{Images, Symbols, UserStack, copy_of_stack, this_machine};
+use crate::{Target, allocator};
 
 /// Stacks that are taken at one look at most, and in a minute.
 const PER_LOOK: usize = 5;
@@ -54,7 +54,9 @@ impl Stacks {
         if now.duration_since(self.minute) >= MINUTE {
             (self.minute, self.taken) = (now, 0);
         }
-        self.symbols.take_if(|(_, needed)| now.duration_since(*needed) >= NAMES_STAY);
+        if self.symbols.take_if(|(_, needed)| now.duration_since(*needed) >= NAMES_STAY).is_some() {
+            allocator::give_back();
+        }
         let is_known =
             |place: &&Place| self.places.get(place).is_some_and(|(_, taken)| now.duration_since(*taken) < BELIEVED);
         let unknown = places.iter().filter(|place| !is_known(place));

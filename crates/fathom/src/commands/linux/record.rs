@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fathom_collectors::recorder::{self, End, Plan, Recorded, Watcher};
-use fathom_collectors::{Refusal, Target, collectors, policy};
+use fathom_collectors::{Refusal, Target, allocator, collectors, policy};
 use fathom_evidence::mask;
 use fathom_report::recorded::{self, RecordedPart};
 use fathom_report::{json, units};
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
     let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;
     drop(plan);
-    recorder::give_back_memory();
+    allocator::give_back();
     shown.progress.says(&format!("finishing {}", output.display()));
     let answer = sum_up(&output, &target, recorded, args.keep_secrets);
     place.give_to_caller()?;

@@ -1,0 +1,21 @@
+//! Where the C library keeps memory that was freed. Programs that are linked with another one have their own ways.
+
+/// Gives the system back what was freed: the C library keeps it for threads that have ended, and whoever finishes a recording needs
+/// memory of his own.
+pub fn give_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: has no preconditions; it moves no memory that is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Lets threads share what they allocate from. Each has a place of its own otherwise, and what is freed there is of use to that
+/// thread only; a service with a thread for each JVM would keep what each of them needed to start.
+pub fn share_among_threads() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: has no preconditions; it concerns places that are made from now on.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}
