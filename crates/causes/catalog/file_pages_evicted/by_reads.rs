@@ -56,15 +56,16 @@ pub(super) fn are_recorded(comparison: &Comparison<'_>, refaults: &Series) -> bo
     are_counted && refaults.0.len() >= 2
 }
 
-/// Whether more pages were read again than before, at least one for each wait that there is more of: a file that is read for the first
-/// time waits as often, and nothing of it was there.
+/// Whether threads waited more often than before, and more pages were read again, at least one for each wait that there is more of: of a
+/// file that is read for the first time nothing had been there, and of a slower disk each wait is longer.
 fn is_read_again(comparison: &Comparison<'_>, refaults: &Series) -> bool {
     let (again, before) = rate(comparison, refaults);
     let (waits, waits_before) = comparison.both_looked_at(|period| {
         ByThread::of(period, counter::BLOCKED_COUNT, &["uninterruptible"]).rise(period, |_| true) / period.seconds()
     });
     before.zip(waits_before).is_some_and(|(before, waits_before)| {
-        again >= MIN_REREAD_RATIO * before && again - before >= waits - waits_before
+        let grew = |now: f64, before: f64| now > 0.0 && now >= MIN_REREAD_RATIO * before;
+        grew(again, before) && grew(waits, waits_before) && again - before >= waits - waits_before
     })
 }
 

@@ -78,7 +78,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
     let (often_enough, often) = match failed > 0 && is_long(&full) {
         true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
-        false => how_often(comparison, &full, filled >= OLD_GENERATION_FULL),
+        false => how_often(comparison, &full, is_no_chance(comparison, full.len(), filled)),
     };
     let others = ordinary(comparison);
     let support = often_enough.min(others.support);
@@ -155,17 +155,18 @@ const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 
 /// Full collections that come once in this many ns, or fewer than [`MIN_FOR_RATE`], may be those of an hour with more to do: more room
 /// would make them rarer still, and whether anybody lacks it they do not tell. One that users notice by itself is what was slow then,
-/// however rare it is, if there was hardly any room before it: who asks for one does so at any time. A heap that grows becomes larger by itself.
+/// however rare it is. A heap that grows becomes larger by itself.
 const RARE_NS: f64 = 600e9;
 
 /// Stops that take less of the time than this are met by fewer than one request in a hundred: what users call slow does not show them.
 const MET_BY_FEW: f64 = 0.01;
 
-/// How sure full collections make it by how often they come, and what is said of that; `is_full`: whether there was hardly any room before.
-fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)], is_full: bool) -> (Support, String) {
+/// How sure full collections make it by how often they come, and what is said of that; `is_no_chance`: whether it was lack of room that brought them.
+fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)], is_no_chance: bool) -> (Support, String) {
     let gaps = full.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].0) as f64).collect();
     let grid = comparison.sources().grid;
-    let by_itself = if is_full && is_long(full) && !may_grow(comparison) { Support::Consistent } else { Support::Weak };
+    let by_itself =
+        if is_no_chance && is_long(full) && !may_grow(comparison) { Support::Consistent } else { Support::Weak };
     let of_all = total_ns(full) / grid.end_ns().saturating_sub(grid.start_ns).max(1) as f64;
     match median(gaps).filter(|_| full.len() >= MIN_FOR_RATE) {
         _ if full.len() > 1 && of_all >= HEAVY => {
@@ -179,6 +180,11 @@ fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)], is_full: bool) ->
         Some(gap_ns) => (by_itself, format!("; they are rare, one each {}", format::time(gap_ns))),
         None => (by_itself, "; there were no more of them to tell how often they come".to_owned()),
     }
+}
+
+/// Whether there was hardly any room before full collections, and not by chance: who asks for one without a word does so at any time.
+fn is_no_chance(comparison: &Comparison<'_>, count: usize, filled: f64) -> bool {
+    filled >= OLD_GENERATION_FULL && (count > 1 || is_said_to_lack_memory(comparison))
 }
 
 /// The part of the time from the first to the last of some stops (beginning and length, in order) that they take.

@@ -39,7 +39,8 @@ pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detai
     if let Some(more) = named.len().checked_sub(detail.causes).filter(|more| *more > 0) {
         let percent: u32 = hidden.map(|(_, percent)| percent).sum();
         sheet.blank();
-        sheet.line(0, [styled(Tone::Faint, &format!("{percent:>4} %  {more} more causes: --all"))]);
+        let causes = if more == 1 { "cause" } else { "causes" };
+        sheet.line(0, [styled(Tone::Faint, &format!("{percent:>4} %  {more} more {causes}: --all"))]);
     }
     if explanation.unexplained.share > 0.0 || named.is_empty() {
         sheet.blank();
