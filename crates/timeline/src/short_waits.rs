@@ -29,14 +29,23 @@ pub(crate) fn for_files(sources: &Sources<'_>) -> Option<Vec<f64>> {
         };
         spread(waited, &mut waits);
         spread(called, &mut calls);
+        // Waits and calls are counted when they end.
         for (from_ns, to_ns) in told.get(tid).iter().flat_map(|told| told.iter()) {
-            grid.spread(&mut longer, from_ns, to_ns, to_ns.saturating_sub(from_ns) as f64);
+            grid.spread(&mut longer, to_ns, to_ns, to_ns.saturating_sub(from_ns) as f64);
         }
-        for (index, sum) in sum.iter_mut().enumerate() {
-            *sum += (waits[index].min(calls[index]) - longer[index]).max(0.0);
-        }
+        add_rest(&mut sum, &waits, &calls, &longer);
     }
     sum.iter().any(|ns| *ns > 0.0).then_some(sum)
+}
+
+/// Adds what is left of waits in calls. A longer one that ends with a second is counted in the next, with the reading after it.
+fn add_rest(sum: &mut [f64], waits: &[f64], calls: &[f64], longer: &[f64]) {
+    let mut owed = 0.0;
+    for (index, sum) in sum.iter_mut().enumerate() {
+        let rest = waits[index].min(calls[index]) - longer[index];
+        *sum += f64::max(rest + owed, 0.0);
+        owed = rest.min(0.0);
+    }
 }
 
 /// In waits that no signal ends, by thread.
@@ -100,6 +109,13 @@ mod tests {
         let sources = Sources::new(&recording).unwrap();
         let first = sources.grid.bucket_of(0).unwrap();
         for_files(&sources).map(|row| row[first..first + 2].iter().map(|ns| ns.round()).collect())
+    }
+
+    #[test]
+    fn a_longer_wait_that_is_counted_a_second_later_is_none() {
+        let mut sum = [0.0; 4];
+        add_rest(&mut sum, &[10.0, 0.0, 60.0, 10.0], &[20.0, 0.0, 70.0, 20.0], &[0.0, 50.0, 0.0, 0.0]);
+        assert_eq!(sum, [10.0, 0.0, 10.0, 10.0]);
     }
 
     #[test]
