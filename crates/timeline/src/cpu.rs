@@ -196,7 +196,8 @@ fn by_role(
     by_role
 }
 
-fn spread_rises(grid: Grid, series: &Series, row: &mut [f64]) {
+/// Spreads what a growing counter rose by, each step over its time.
+pub(crate) fn spread_rises(grid: Grid, series: &Series, row: &mut [f64]) {
     series.rises().for_each(|(from, to, rise)| grid.spread(row, from, to, rise));
 }
 

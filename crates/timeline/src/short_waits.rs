@@ -9,6 +9,7 @@ use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::system_calls::{ON_DESCRIPTOR, ON_SOCKETS, OPENS, traits};
 use fathom_evidence::tables::Span;
 
+use crate::cpu::spread_rises;
 use crate::intervals::Intervals;
 use crate::sources::{Series, Sources};
 
@@ -24,11 +25,8 @@ pub(crate) fn for_files(sources: &Sources<'_>) -> Option<Vec<f64>> {
     for (tid, waited) in &waited {
         let Some(called) = called.get(tid) else { continue };
         let (mut waits, mut calls, mut longer) = (grid.zeros(), grid.zeros(), grid.zeros());
-        let spread = |series: &[Series], row: &mut [f64]| {
-            series.iter().flat_map(Series::rises).for_each(|(from, to, rise)| grid.spread(row, from, to, rise));
-        };
-        spread(waited, &mut waits);
-        spread(called, &mut calls);
+        waited.iter().for_each(|series| spread_rises(grid, series, &mut waits));
+        called.iter().for_each(|series| spread_rises(grid, series, &mut calls));
         // Waits and calls are counted when they end.
         for (from_ns, to_ns) in told.get(tid).iter().flat_map(|told| told.iter()) {
             grid.spread(&mut longer, to_ns, to_ns, to_ns.saturating_sub(from_ns) as f64);

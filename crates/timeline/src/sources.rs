@@ -114,8 +114,8 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// The shortest wait that looks at threads would have told of, in ns, all the time: as who looked says, else the shortest that is told.
-    /// Those of who watches all the time tell of long ones only. Shorter ones may not have been seen.
+    /// From which length on looks at threads saw waits all the time, in ns: as the recorder says, else the shortest wait that was seen.
+    /// `fathom watch` looks for long ones only. Shorter ones may not have been seen.
     pub fn shortest_sampled_wait_ns(&self) -> Option<i64> {
         let said = self.counters(counter::WAITS_SAMPLED_FROM_NS).into_values().next().unwrap_or_default().0;
         let said_to_ns = said.last().map_or(i64::MIN, |(time_ns, _)| *time_ns);

@@ -122,7 +122,7 @@ impl Sum {
 struct Depth {
     /// Of so many requests of the history one is as late.
     odd: u32,
-    /// Before there are so many hours of history nothing is told.
+    /// Before there are so many hours of history it finds nothing.
     known_h: i64,
     detectors: [BlockDetector; SCALES.len()],
     blocks: [(usize, Sum); SCALES.len()],

@@ -1,13 +1,13 @@
-//! Pages that calls read again: no thread faults, and each read waits for the disk for less time than is told of a call.
+//! Pages that calls read again: no thread faults, and each read waits for the disk for less time than calls are recorded from.
 
 use fathom_evidence::kinds::{counter, event};
 use fathom_timeline::{Series, ThreadState, Wait};
 
 use super::MIN_REREAD_RATIO;
-use crate::measure::stacks;
+use crate::cause::Claim;
 use crate::measure::syscalls::ByThread;
-use crate::{Comparison, Evidence, Finding, Support, format};
-use crate::{cause::Claim, measure::memory_pressure};
+use crate::measure::{memory_pressure, stacks};
+use crate::{Comparison, Finding, Support, format};
 
 const WAITING: ThreadState = ThreadState::Blocked(Wait::FileBriefly);
 
@@ -22,28 +22,25 @@ const FIND_PAGE: &[&str] = &[
     "page_cache_async_readahead",
 ];
 
-/// What such reads cost; none where threads do not wait for files more than before, or nothing was read again meanwhile.
-pub(super) fn find(comparison: &Comparison<'_>, refaults: &Series) -> Option<Finding> {
+/// What such reads cost; none where threads do not wait for files more than before, or nothing was read again meanwhile. `again`: pages
+/// read again per second.
+pub(super) fn find(comparison: &Comparison<'_>, again: (f64, Option<f64>)) -> Option<Finding> {
     let grown_ns = comparison.grown_ns(WAITING);
-    if grown_ns < comparison.material_ns() || !is_read_again(comparison, refaults) {
+    if grown_ns < comparison.material_ns() || !is_read_again(comparison, again) {
         return None;
     }
-    let threads = per_second(comparison, WAITING);
-    let again = rate(comparison, refaults);
+    let waiting = comparison.state_evidence("threads in short waits for files", "threads", |state| state == WAITING);
     let text = format!(
-        "{} threads wait for files on average{}, each time for less than is told of one wait; {} pages per second were read again \
+        "{} threads wait for files on average{}, each wait too short to be recorded by itself; {} pages per second were read again \
          after they had been thrown out{}",
-        format::number(threads.0),
-        format::baseline(threads.1, format::number),
+        format::number(waiting.value),
+        format::baseline(waiting.baseline, format::number),
         format::number(again.0),
         format::baseline(again.1, format::number)
     );
     let below = stacks::below(comparison, FIND_PAGE);
-    let mut finding = Finding::new(Support::Consistent, text).with(waiting(comparison, threads)).with(
-        comparison
-            .evidence("CPU below the kernel's search for pages", below.share, "ratio", "samples")
-            .of(&[event::CPU]),
-    );
+    let searching = comparison.evidence("CPU below the kernel's search for pages", below.share, "ratio", "samples");
+    let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(searching.of(&[event::CPU]));
     finding.claims.push(Claim::part(WAITING, grown_ns));
     finding.claims.extend(below.claims);
     Some(memory_pressure::tell(finding, comparison, comparison.slow_range().0))
@@ -58,8 +55,7 @@ pub(super) fn are_recorded(comparison: &Comparison<'_>, refaults: &Series) -> bo
 
 /// Whether threads waited more often than before, and more pages were read again, at least one for each wait that there is more of: of a
 /// file that is read for the first time nothing had been there, and of a slower disk each wait is longer.
-fn is_read_again(comparison: &Comparison<'_>, refaults: &Series) -> bool {
-    let (again, before) = rate(comparison, refaults);
+fn is_read_again(comparison: &Comparison<'_>, (again, before): (f64, Option<f64>)) -> bool {
     let (waits, waits_before) = comparison.both_looked_at(|period| {
         ByThread::of(period, counter::BLOCKED_COUNT, &["uninterruptible"]).rise(period, |_| true) / period.seconds()
     });
@@ -67,23 +63,4 @@ fn is_read_again(comparison: &Comparison<'_>, refaults: &Series) -> bool {
         let grew = |now: f64, before: f64| now > 0.0 && now >= MIN_REREAD_RATIO * before;
         grew(again, before) && grew(waits, waits_before) && again - before >= waits - waits_before
     })
-}
-
-fn rate(comparison: &Comparison<'_>, series: &Series) -> (f64, Option<f64>) {
-    comparison.both_looked_at(|period| period.rise(series) / period.seconds())
-}
-
-/// Threads in a state, on average.
-fn per_second(comparison: &Comparison<'_>, state: ThreadState) -> (f64, Option<f64>) {
-    let row = comparison.analysis.account.states.get(&state);
-    row.map_or((0.0, None), |row| {
-        let (slow, before) = comparison.mean(row);
-        (slow / 1e9, before.map(|ns| ns / 1e9))
-    })
-}
-
-fn waiting(comparison: &Comparison<'_>, threads: (f64, Option<f64>)) -> Evidence {
-    comparison
-        .evidence("threads in short waits for files", threads, "threads", "counters")
-        .of(&[counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS])
 }

@@ -43,7 +43,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .evidence("pages read again", again, "1/s", "counters")
         .of(&[counter::VMSTAT_COUNT, counter::CGROUP_MEMORY_STAT_COUNT]);
     let Some(found) = faults::find(comparison, Kind::File) else {
-        let by_reads = by_reads::find(comparison, &refaults).map(|finding| finding.with(evidence));
+        let by_reads = by_reads::find(comparison, again).map(|finding| finding.with(evidence));
         return by_reads.unwrap_or_else(|| no_fault(comparison, &refaults));
     };
     let Some(found) = found.in_files_read(comparison) else {

@@ -212,7 +212,7 @@ impl Observed {
         });
     }
 
-    /// From which length on waits are told now, while they are.
+    /// From which length on waits are samples now, while they are.
     fn tell_shortest_waits(&self, found: &mut Recording) {
         let Some(from_ns) = self.programs.get(WAITS_FROM_NS).filter(|_| self.sends_waits) else { return };
         let row = counter_of(found, counter::WAITS_SAMPLED_FROM_NS, "", 0, NAME);

@@ -23,7 +23,7 @@
 #define WAITS_WITH_STACK_PER_SECOND 50
 #define WAITS_PER_SECOND 400
 
-/* The shortest waits that are told, unless there are too many of them. */
+/* The shortest waits that are sent, unless there are too many of them. */
 #define SHORTEST_WAIT_NS 1000000
 
 /* For so long a stack is not taken again of waits in the same place: less than user space believes it. */
@@ -48,7 +48,7 @@ struct {
 /* Set by user space once somebody else looks at waiting threads. */
 __u64 waits_unwanted SEC(".data.waits_unwanted") = 0;
 
-/* From which length on waits are told: so that they fit into the budget, which tells of all or of none of a length. */
+/* From which length on waits are sent: they fit into the budget, so that all or none of a length are sent. */
 __u64 waits_from_ns SEC(".data.waits_from_ns") = SHORTEST_WAIT_NS;
 
 /* The call that a thread is in. */

@@ -57,7 +57,7 @@ pub struct StateRow {
     pub(crate) is_told_by_frames_alone: bool,
     /// Whether another thread of the program ends it, so that what that one does is what is waited for.
     pub is_ended_by_a_thread: bool,
-    /// Whether it is known as a sum only, and no wait of it is told by itself.
+    /// Whether it is known as a sum only, without its single waits.
     pub is_a_sum: bool,
     /// Whether it may be the wait of other code that says what for: of a class that is loaded, of a logger. Not where the frames of the wait itself, or
     /// the JVM, say all.
