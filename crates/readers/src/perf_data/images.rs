@@ -10,7 +10,7 @@ use fathom_symbols::jit::JitMap;
 use fathom_symbols::kernel::KernelSymbols;
 
 use crate::input::open_regular;
-use crate::perf_data::scan::{Known, Mapped};
+use crate::perf_data::notes::{Known, Mapped};
 
 /// A perf map of a large application has some 10 MB, the kernel's functions as many, in bytes.
 const TEXT_MAX_BYTES: u64 = 256 << 20;

@@ -1,7 +1,8 @@
 //! `perf.data`, as `perf record` writes it, to a file or to a pipe: samples with stacks of the CPU and of page faults, and tracepoints.
 //!
-//! The container is read here: the crate that knows it allocates whatever lengths a file states. Samples are read here as well, as of most of
-//! them a few values are wanted. What other records hold is decoded by `linux-perf-event-reader`, which only looks into the bytes that it is given.
+//! Container and records are read here: the crate that knows the container allocates whatever lengths a file states, and the one that knows
+//! the records, `linux-perf-event-reader`, panics at a build id that is too long. What an event is, and where the id of a record stands, comes
+//! from the latter.
 //!
 //! Names: perf.data has addresses only. Functions of libraries are taken from the files that were mapped, if their build id, or else their
 //! inode, is the one that perf noted; the kernel's from `/proc/kallsyms` if the kernel has not been started anew; Java's from
@@ -17,6 +18,7 @@ mod images;
 mod jitdump;
 mod load;
 mod names;
+mod notes;
 mod order;
 mod records;
 mod sample;

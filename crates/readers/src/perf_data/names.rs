@@ -15,7 +15,8 @@ use rustc_hash::FxHashMap;
 
 use crate::perf_data::images;
 use crate::perf_data::jitdump::JitDump;
-use crate::perf_data::scan::{Mapped, Scan};
+use crate::perf_data::notes::Mapped;
+use crate::perf_data::scan::Scan;
 
 /// What a frame is called whose name is not known.
 const UNKNOWN: &str = "[unknown]";

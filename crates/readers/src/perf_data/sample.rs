@@ -69,7 +69,7 @@ impl<'a> Sample<'a> {
         };
         let user = user(of, &mut fields)?;
         let first = |value: Option<&'a [u8]>| Bytes::new(value?, endian).u64();
-        let ids = ids.and_then(|ids| two_ids(Bytes::new(ids, endian)));
+        let ids = ids.and_then(|ids| two_ids(&mut Bytes::new(ids, endian)));
         let cpu = cpu.and_then(|cpu| Bytes::new(cpu, endian).u32());
         Some(Sample { ids, time_ns: first(time), cpu, period: first(period), instruction, chain, raw, user })
     }
@@ -85,7 +85,8 @@ impl<'a> Sample<'a> {
     }
 }
 
-fn two_ids(mut ids: Bytes<'_>) -> Option<(i32, i32)> {
+/// Of a process and a thread.
+pub(super) fn two_ids(ids: &mut Bytes<'_>) -> Option<(i32, i32)> {
     Some((ids.u32()?.cast_signed(), ids.u32()?.cast_signed()))
 }
 

@@ -3,39 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use linux_perf_event_reader::{
-    ClockId, EventRecord, Mmap2FileId, RawData, RawEventRecord, RecordParseInfo, RecordType,
-};
+use linux_perf_event_reader::{ClockId, RawData, RawEventRecord, RecordType};
 use rustc_hash::FxHashMap;
 
-use crate::bytes::{Bytes, until_zero};
 use crate::input::Input;
 use crate::perf_data::attributes::Attribute;
 use crate::perf_data::container::{About, ClockPair, Container};
+use crate::perf_data::notes::{Mapped, Note};
 use crate::perf_data::records::{self, Record};
 use crate::perf_data::sample::Sample;
 
 /// Processes, threads and mappings that are kept of each kind.
 const ROWS_MAX: usize = 1_000_000;
-
-/// A piece of a file in the memory of a process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mapped {
-    pub(super) end: u64,
-    pub(super) file_offset: u64,
-    pub(super) path: Vec<u8>,
-    pub(super) file: Known,
-    /// Whether code may run in it; perf also notes other memory where it copies stacks.
-    pub(super) is_code: bool,
-}
-
-/// What perf noted of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Known {
-    BuildId(Vec<u8>),
-    Inode { major: u32, minor: u32, inode: u64 },
-    Nothing,
-}
 
 /// A process.
 #[derive(Debug, Default)]
@@ -73,31 +52,16 @@ impl Scan {
         if record.kind == records::FINISHED_ROUND {
             return;
         }
-        self.lost = self.lost.saturating_add(lost_samples(about, &record));
         if record.kind == RecordType::SAMPLE.0 {
             return self.sample(about, &record);
         }
-        match parse(about, &record) {
-            Some(EventRecord::Mmap(map)) => {
-                let path = map.path.as_slice().into_owned();
-                let mapped = mapped((map.address, map.length, map.page_offset), path, Known::Nothing, record.misc);
-                self.map(map.pid, map.address, mapped);
+        let Some(endian) = about.attributes.first().map(|attribute| attribute.parse_info.endian) else { return };
+        match Note::parse(&record, endian) {
+            Some(Note::Map { pid, start, mapped }) => self.map(pid, start, mapped),
+            Some(Note::Name { pid, tid, name }) if self.threads.len() < ROWS_MAX => {
+                self.threads.insert(tid, (pid, name));
             }
-            Some(EventRecord::Mmap2(map)) => {
-                let file = match map.file_id {
-                    Mmap2FileId::BuildId(id) => Known::BuildId(id),
-                    Mmap2FileId::InodeAndVersion(of) => {
-                        Known::Inode { major: of.major, minor: of.minor, inode: of.inode }
-                    }
-                };
-                let path = map.path.as_slice().into_owned();
-                let mapped = mapped((map.address, map.length, map.page_offset), path, file, record.misc);
-                self.map(map.pid, map.address, mapped);
-            }
-            Some(EventRecord::Comm(comm)) if self.threads.len() < ROWS_MAX => {
-                self.threads.insert(comm.tid, (comm.pid, until_zero(&comm.name.as_slice()).to_vec()));
-            }
-            Some(EventRecord::Lost(lost)) => self.lost = self.lost.saturating_add(lost.count),
+            Some(Note::Lost(samples)) => self.lost = self.lost.saturating_add(samples),
             _ => {}
         }
     }
@@ -110,9 +74,11 @@ impl Scan {
         }
     }
 
-    fn map(&mut self, pid: i32, start: u64, mapped: Option<Mapped>) {
+    fn map(&mut self, pid: i32, start: u64, mapped: Mapped) {
         self.rows += 1;
-        let Some(mapped) = mapped.filter(|_| self.rows < ROWS_MAX) else { return };
+        if self.rows >= ROWS_MAX {
+            return;
+        }
         let end = mapped.end;
         if pid == -1 {
             self.kernel.insert(start, mapped);
@@ -154,35 +120,10 @@ impl Scan {
     }
 }
 
-/// A mapping: where it is and how long, and where in the file it begins.
-fn mapped((start, length, file_offset): (u64, u64, u64), path: Vec<u8>, file: Known, misc: u16) -> Option<Mapped> {
-    const OF_DATA: u16 = 1 << 13;
-    let end = start.checked_add(length).filter(|_| length > 0)?;
-    Some(Mapped { end, file_offset, path: until_zero(&path).to_vec(), file, is_code: misc & OF_DATA == 0 })
-}
-
 /// A sample, if it is whole, and the event that it is of: read as another event's it would be nonsense.
 pub(super) fn sample<'a, 'b>(about: &'b About, record: &Record<'a>) -> Option<(Sample<'a>, &'b Attribute)> {
     let first = about.attributes.first()?.parse_info;
-    let attribute = about.of_id(|| raw(record, first).id())?;
+    let raw = RawEventRecord::new(RecordType(record.kind), record.misc, RawData::Single(record.body), first);
+    let attribute = about.of_id(|| raw.id())?;
     Some((Sample::parse(attribute, record.body)?, attribute))
-}
-
-/// Another record of the kernel, if it is whole.
-fn parse<'a>(about: &About, record: &Record<'a>) -> Option<EventRecord<'a>> {
-    let first = about.attributes.first()?.parse_info;
-    let own = about.of_id(|| raw(record, first).id());
-    raw(record, own.map_or(first, |own| own.parse_info)).parse().ok()
-}
-
-fn raw<'a>(record: &Record<'a>, info: RecordParseInfo) -> RawEventRecord<'a> {
-    RawEventRecord::new(RecordType(record.kind), record.misc, RawData::Single(record.body), info)
-}
-
-/// Samples that the kernel could not write, but for those that a BPF program did not want.
-fn lost_samples(about: &About, record: &Record<'_>) -> u64 {
-    const BY_BPF: u16 = 1 << 15;
-    let is_loss = record.kind == RecordType::LOST_SAMPLES.0 && record.misc & BY_BPF == 0;
-    let endian = about.attributes.first().filter(|_| is_loss).map(|attribute| attribute.parse_info.endian);
-    endian.and_then(|endian| Bytes::new(record.body, endian).u64()).unwrap_or(0)
 }
