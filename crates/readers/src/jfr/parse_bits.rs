@@ -178,7 +178,9 @@ mod tests {
 
     #[test]
     fn bits_are_picked_alike_on_all_processors() {
-        for seed in 0..64_u64 {
+        // Under Miri, which interprets, each takes seconds.
+        let apart = if cfg!(miri) { 16 } else { 1 };
+        for seed in (0..64_u64).step_by(apart) {
             let word = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             for word in [word, word | word << 7, word & word >> 9, 1 << seed, u64::MAX >> seed] {
                 Check(word).run::<Portable>();
