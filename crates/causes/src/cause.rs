@@ -209,6 +209,8 @@ pub struct Finding {
     pub when: Option<Intervals>,
     /// Set when it did harm other than lost time.
     pub harm: Option<Harm>,
+    /// Set when it is not meant even where no other cause of its family explains the time.
+    pub is_never_meant: bool,
     /// Things to do that depend on what was found; they come before the cause's own.
     pub actions: Vec<String>,
     /// What to look at, as far as it does not follow from claims and evidence.

@@ -239,10 +239,19 @@ impl Part {
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
         let (mut given, mut left) = hand_out(&comparison, &findings);
         if let Some((general, states)) = remainder::of(&comparison, &left) {
-            let of_family = findings.iter().zip(&given).filter(|((cause, _), _)| cause.family == general.family);
-            let verdicts = of_family.map(|(found, given)| judge(&comparison, found, given, lost_ns).verdict);
-            if verdicts.into_iter().all(|verdict| verdict == Verdict::RuledOut) {
-                let own = findings.iter_mut().filter(|(cause, _)| cause.id == general.id);
+            let is_meant =
+                |cause: &Cause| cause.family == general.family && !remainder::is_of_another_origin(cause, general);
+            let of_family = findings.iter().zip(&given).filter(|((cause, _), _)| is_meant(cause));
+            let mut verdicts =
+                of_family.map(|(found, given)| (found.0.id, judge(&comparison, found, given, lost_ns).verdict));
+            // Of what is left those took nothing of which something was seen.
+            let is_free = |(id, verdict)| match verdict {
+                Verdict::RuledOut => true,
+                Verdict::NotEnough => false,
+                _ => id != general.id,
+            };
+            if verdicts.all(is_free) {
+                let own = findings.iter_mut().filter(|(cause, own)| cause.id == general.id && !own.is_never_meant);
                 own.for_each(|(_, finding)| remainder::answer(&comparison, finding, &states));
                 (given, left) = hand_out(&comparison, &findings);
             }

@@ -16,9 +16,7 @@ const REMAINDER_SHARE: f64 = 0.5;
 /// The most general cause of time of this kind; none for time that has no name.
 pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
     let id = match state {
-        ThreadState::Stopped(Stop::Collection(of) | Stop::WaitingCollector(of)) | ThreadState::Collector(of) => {
-            of_collection(of)?
-        }
+        ThreadState::Stopped(Stop::Collection(of)) | ThreadState::Collector(of) => of_collection(of)?,
         ThreadState::Stopped(Stop::TimeToSafepoint) => "long_time_to_safepoint",
         ThreadState::Stopped(Stop::Process) => "process_stopped_by_signal",
         ThreadState::Stopped(Stop::Machine) => "machine_stood_still",
@@ -30,8 +28,11 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
         ThreadState::Unsent(Hold::Acknowledgement) => "delayed_acknowledgement",
         ThreadState::Unsent(Hold::Retransmission) => "retransmissions",
         ThreadState::Unsent(_) => "slow_consumer",
-        // An operation may be a collection, of which only the stop is known.
-        ThreadState::Stopped(Stop::Operation) | ThreadState::Vm | ThreadState::Idle | ThreadState::Unknown => {
+        // An operation may be a collection, of which only the stop is known; why a collector waits is no matter of collections.
+        ThreadState::Stopped(Stop::Operation | Stop::WaitingCollector(_))
+        | ThreadState::Vm
+        | ThreadState::Idle
+        | ThreadState::Unknown => {
             return None;
         }
     };
@@ -47,6 +48,14 @@ fn of_collection(collection: Collection) -> Option<&'static str> {
         (Origin::Metaspace, _) => Some("metaspace_full"),
         (Origin::Timer | Origin::Other, _) => None,
     }
+}
+
+/// Whether `cause` explains none of the collections that `general` answers for: young ones come because of what is allocated, and it is
+/// the general cause of those that come for another reason. Of full ones a log often does not say why they came.
+pub(crate) fn is_of_another_origin(cause: &Cause, general: &Cause) -> bool {
+    let young = |origin: Origin| of_collection(Collection { scope: Scope::Young, origin });
+    let mut others = [Origin::CodeCache, Origin::Explicit, Origin::Metaspace].into_iter();
+    young(Origin::Allocation) == Some(general.id) && others.any(|origin| young(origin) == Some(cause.id))
 }
 
 fn of_wait(wait: Wait) -> Option<&'static str> {

@@ -73,7 +73,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let support = match baseline.zip(pauses.1) {
         _ if stalls >= MIN_FOR_RATE => Support::Observed,
         _ if count >= MIN_FOR_RATE && !is_heavy && pauses.0 * CYCLE_MAX_S < 1.0 => {
-            return Finding::absent(rare(slow, pauses.0)).with_all(evidence);
+            let rare = Finding { is_never_meant: true, ..Finding::absent(rare(slow, pauses.0)) };
+            return rare.with_all(evidence);
         }
         Some(before) if count >= MIN_FOR_RATE && grew(before) => {
             if is_cheap(comparison, &eras) || frees_code(comparison) || lengthened(&eras) >= LENGTHENED {
