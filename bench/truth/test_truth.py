@@ -39,7 +39,7 @@ class Truth(unittest.TestCase):
     def test_each_case_is_there_once(self):
         ids = [case.id for case in self.cases]
         self.assertEqual(len(ids), len(set(ids)))
-        self.assertEqual({case.set() for case in self.cases}, {"corpus", "fresh", "fresh_dumps", "fresh_gc", "fresh_jfr", "labs", "public"})
+        self.assertEqual({case.set() for case in self.cases}, {"corpus", "fresh", "fresh_dumps", "fresh_gc", "fresh_gc2", "fresh_jfr", "labs", "public"})
 
     def test_all_names_are_causes_of_the_catalogue(self):
         named = {id for case in self.cases for id in [*case.allowed(), *case.keep]}
