@@ -11,7 +11,7 @@ pub fn give_back() {
 }
 
 /// Lets threads share what they allocate from. Each has a place of its own otherwise, and what is freed there is of use to that
-/// thread only; a service with a thread for each JVM would keep what each of them needed to start.
+/// thread only: a recorder has a thread for each collector, a service one for each JVM, and each would keep what it needed to start.
 pub fn share_among_threads() {
     #[cfg(target_env = "gnu")]
     // SAFETY: has no preconditions; it concerns places that are made from now on.

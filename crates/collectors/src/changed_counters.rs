@@ -3,11 +3,10 @@
 //! A number that stays makes no rows. When it changes, the value that it had until the last look is
 //! written with that look's time before the new one, so that a rise is not spread over the quiet time.
 
-use std::collections::HashMap;
-
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, only_grows};
 use fathom_evidence::tables::Counter;
+use rustc_hash::FxHashMap;
 
 /// More instances of one name than this are not kept at a time.
 const MAX_INSTANCES: usize = 20_000;
@@ -90,9 +89,9 @@ enum Joint {
 #[derive(Debug)]
 pub(crate) struct ChangedCounters {
     source: &'static str,
-    seen: HashMap<&'static str, HashMap<Box<str>, Seen>>,
+    seen: FxHashMap<&'static str, FxHashMap<Box<str>, Seen>>,
     /// How sums go on that began anew meanwhile.
-    joints: HashMap<&'static str, HashMap<Box<str>, Joint>>,
+    joints: FxHashMap<&'static str, FxHashMap<Box<str>, Joint>>,
     /// When room was last made.
     tidied_ns: i64,
     /// Numbers that there was no room for.
@@ -101,7 +100,7 @@ pub(crate) struct ChangedCounters {
 
 impl ChangedCounters {
     pub(crate) fn new(source: &'static str) -> ChangedCounters {
-        ChangedCounters { source, seen: HashMap::new(), joints: HashMap::new(), tidied_ns: 0, left_out: 0 }
+        ChangedCounters { source, seen: FxHashMap::default(), joints: FxHashMap::default(), tidied_ns: 0, left_out: 0 }
     }
 
     /// What follows is counted somewhere else: sums go on from where they are.

@@ -23,6 +23,7 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, recorded, subject};
 use fathom_store::{FolderError, FolderWriter};
 
+use crate::allocator;
 use crate::attach::Shared;
 use crate::bpf::are_all_rights;
 use crate::policy::Glance;
@@ -43,6 +44,9 @@ const START_WAIT: Duration = Duration::from_millis(250);
 
 /// How often the recorder looks whether it should end.
 const LOOK_PERIOD: Duration = Duration::from_millis(50);
+
+/// How often it asks whether the process is still there: its file is made anew each time, by a look at each of its threads.
+const ALIVE_PERIOD: Duration = Duration::from_millis(250);
 
 /// How long collectors may take to end before the recording is closed without them.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -226,6 +230,8 @@ struct Session {
     disk: Disk,
     clock: Clock,
     began: Instant,
+    /// When it is asked next whether the process is there.
+    ask_at: Instant,
     started_in_ns: i64,
 }
 
@@ -270,6 +276,7 @@ impl Session {
             disk,
             clock,
             began,
+            ask_at: began,
             started_in_ns: 0,
         };
         // A recorder that is killed while its collectors start leaves a recording that says whose it was.
@@ -287,6 +294,8 @@ impl Session {
         self.wait_for_starts(watcher)?;
         self.note_tier();
         self.write()?;
+        // Of what loading programs and symbols took.
+        allocator::give_back();
         let started = Instant::now();
         let mut write_at = started + WRITE_PERIOD;
         let mut absence = Absence::default();
@@ -314,8 +323,11 @@ impl Session {
         if plan.duration.is_some_and(|duration| started.elapsed() >= duration) {
             return Some(End::Duration);
         }
-        if !target.is_alive() {
-            return Some(End::TargetEnded);
+        if Instant::now() >= self.ask_at {
+            self.ask_at = Instant::now() + ALIVE_PERIOD;
+            if !target.is_alive() {
+                return Some(End::TargetEnded);
+            }
         }
         self.disk.ends()
     }

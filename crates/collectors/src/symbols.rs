@@ -96,6 +96,27 @@ struct Named {
     symbol: Box<str>,
     module: Box<str>,
     kind: &'static str,
+    /// The frame that it was last.
+    last: FrameId,
+}
+
+impl Named {
+    /// Its frame. Mostly it is the one that it was last: to compare the texts costs less than to look for them.
+    fn frame(&mut self, found: &mut Recording) -> FrameId {
+        if !self.is(found, self.last) {
+            self.last = intern_frame(found, &self.symbol, &self.module, self.kind);
+        }
+        self.last
+    }
+
+    fn is(&self, found: &Recording, frame: FrameId) -> bool {
+        let frame = found.stacks.frame(frame);
+        let text = |id| found.text(id);
+        frame.line == 0
+            && *text(frame.symbol) == *self.symbol
+            && *text(frame.module) == *self.module
+            && text(frame.kind) == self.kind
+    }
 }
 
 /// Names and stacks of one process, and of the kernel.
@@ -111,6 +132,8 @@ pub struct Symbols {
     code_version: u32,
     /// At an address of compiled Java code, first the methods that were compiled into the one whose code it is.
     names: FxHashMap<u64, Vec<Named>>,
+    /// Interpreted methods by where the JVM describes them, and when that was read.
+    methods: FxHashMap<u64, (Named, Instant)>,
     unwinder: Unwinder,
     walked: Walked,
     counts: Counts,
@@ -127,6 +150,7 @@ impl Symbols {
             java: images.hotspot(target).and_then(|hotspot| Java::of(target, hotspot)),
             code_version: 0,
             names: FxHashMap::default(),
+            methods: FxHashMap::default(),
             unwinder: Unwinder::new(),
             walked: Walked::default(),
             counts: Counts::default(),
@@ -283,8 +307,9 @@ impl Symbols {
 
     /// The stack of these places; of those at the indexes in `interpreted` the JVM describes the method.
     fn intern(&mut self, found: &mut Recording, places: &[u64], interpreted: &[(usize, u64)]) -> StackId {
-        if self.names.len() > MOST_NAMES {
+        if self.names.len().max(self.methods.len()) > MOST_NAMES {
             self.names.clear();
+            self.methods.clear();
         }
         let mut ids: Vec<FrameId> = Vec::with_capacity(places.len());
         for (index, place) in places.iter().enumerate() {
@@ -299,9 +324,14 @@ impl Symbols {
 
     /// The frame of an interpreted method.
     fn method_frame(&mut self, found: &mut Recording, method: u64) -> Option<FrameId> {
-        let name = self.java.as_mut()?.method(method)?;
+        let now = Instant::now();
+        let is_known = self.methods.get(&method).is_some_and(|(_, read)| now.duration_since(*read) < java::BELIEVED);
+        if !is_known {
+            let name = self.java.as_mut()?.method(method)?;
+            self.methods.insert(method, (named_as(&name, "", frame::INTERPRETED), now));
+        }
         self.counts.add_name("", true);
-        Some(intern_frame(found, &name, "", frame::INTERPRETED))
+        self.methods.get_mut(&method).map(|(named, _)| named.frame(found))
     }
 
     /// Adds the frames at a place, the innermost first.
@@ -310,8 +340,8 @@ impl Symbols {
             let names = self.names_at(place);
             self.names.insert(place, names);
         }
-        let names = self.names.get(&place).into_iter().flatten();
-        ids.extend(names.map(|named| intern_frame(found, &named.symbol, &named.module, named.kind)));
+        let names = self.names.get_mut(&place).into_iter().flatten();
+        ids.extend(names.map(|named| named.frame(found)));
     }
 
     fn names_at(&mut self, place: u64) -> Vec<Named> {
@@ -323,7 +353,7 @@ impl Symbols {
             self.want_code();
         }
         let inlined = self.java.as_mut().filter(|_| named.kind == frame::COMPILED).map(|java| java.inlined(place));
-        let of_method = |symbol: String| Named { symbol: symbol.into(), module: "".into(), kind: frame::INLINED };
+        let of_method = |symbol: String| named_as(&symbol, "", frame::INLINED);
         inlined.into_iter().flatten().map(of_method).chain([named]).collect()
     }
 
@@ -402,7 +432,11 @@ fn name(process: &Process, place: u64) -> Named {
         Layer::Jit(Some(JitKind::Method) | None) => frame::COMPILED,
     };
     let text = if symbol.name.is_empty() { UNKNOWN } else { &symbol.name };
-    Named { symbol: text.into(), module: symbol.module.into(), kind }
+    named_as(text, symbol.module, kind)
+}
+
+fn named_as(symbol: &str, module: &str, kind: &'static str) -> Named {
+    Named { symbol: symbol.into(), module: module.into(), kind, last: FrameId(0) }
 }
 
 fn intern_frame(found: &mut Recording, symbol: &str, module: &str, kind: &str) -> FrameId {

@@ -30,10 +30,14 @@ impl Default for Strings {
 impl Strings {
     /// The id of `text`, which is stored if it is new, with its secrets masked.
     pub fn intern(&mut self, text: &str) -> StrId {
-        let index = match self.0.get_index_of(text) {
-            Some(index) => index,
-            None => self.0.insert_full(mask::text(text).into()).0,
-        };
+        match self.find(text) {
+            Some(known) => known,
+            None => self.intern_masked(&mask::text(text)),
+        }
+    }
+
+    fn intern_masked(&mut self, text: &str) -> StrId {
+        let index = self.0.get_index_of(text).unwrap_or_else(|| self.0.insert_full(text.into()).0);
         StrId(index as u32)
     }
 
@@ -57,8 +61,9 @@ impl Strings {
         self.0.is_empty()
     }
 
+    /// Takes over what another dictionary has: its secrets were masked when they came there.
     pub(crate) fn absorb(&mut self, other: &Strings) -> Vec<StrId> {
-        other.0.iter().map(|text| self.intern(text)).collect()
+        other.0.iter().map(|text| self.intern_masked(text)).collect()
     }
 }
 

@@ -319,6 +319,20 @@ mod tests {
         seen.filter_map(|(at, second)| Some((at as i64, rare.see(at as i64, &second, FLOOR)?.late))).collect()
     }
 
+    const DAY_S: i64 = 24 * 3600;
+
+    /// The same of a service that pauses each minute, so that one request in 300 takes 300 ms, and of which so many of a second take 60 ms.
+    /// Times are those after its first day.
+    fn reported_with_pauses(until_s: i64, late: impl Fn(i64) -> u32) -> Vec<(i64, u32)> {
+        let second = |at: i64| {
+            let paused = if at % 60 == 0 { 20 } else { 0 };
+            let mut answered = second(100 - paused, late(at));
+            answered.add(Level::of_ns(300_000_000), paused);
+            answered
+        };
+        reported((-DAY_S..until_s).map(second)).into_iter().map(|(at, late)| (at - DAY_S, late)).collect()
+    }
+
     #[test]
     fn one_in_a_hundred_for_a_minute() {
         let ill = |from: usize| move |at: usize| second(100, u32::from((from..from + 60).contains(&at)));
@@ -372,5 +386,24 @@ mod tests {
             second(10_000, if is_ill { 100 } else { 1 + at as u32 % 3 })
         };
         assert_eq!(reported((0..1200).map(ill)), [(629, 1000)]);
+    }
+
+    #[test]
+    fn late_by_less_than_usual_pauses() {
+        let ill_from = |from: i64| move |at: i64| if (from..from + 300).contains(&at) { 2 } else { 0 };
+        let ill = reported_with_pauses(7_200, ill_from(3_600));
+        assert!(matches!(ill[..], [(3_600..3_700, 20..)]), "{ill:?}");
+        assert_eq!(reported_with_pauses(0, ill_from(-7_200)), [], "not before a day is known");
+        assert_eq!(reported_with_pauses(7_200, |_| 0), [], "pauses alone");
+    }
+
+    #[test]
+    fn what_looks_like_late_by_less_than_usual_pauses() {
+        let nightly = |at: i64| if (43_200..43_500).contains(&at.rem_euclid(DAY_S)) { 2 } else { 0 };
+        assert_eq!(reported_with_pauses(DAY_S, nightly), [], "a job at the same time each day");
+        let hiccup = |at: i64| if (3_600..3_603).contains(&at) { 80 } else { 0 };
+        assert_eq!(reported_with_pauses(7_200, hiccup), [], "three seconds in which most are late");
+        let odd = |at: i64| u32::from(at % 97 == 0);
+        assert_eq!(reported_with_pauses(7_200, odd), [], "one in ten thousand, all the time");
     }
 }

@@ -3,16 +3,16 @@
 //! A sum that stays makes no rows. When it grows, its value at the reading before is written first
 //! unless it is there already, so that the rise is not spread over the quiet time.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use fathom_evidence::Recording;
 use fathom_evidence::tables::Counter;
+use rustc_hash::FxHashMap;
 
 /// The sums of a map, by its keys.
 pub(crate) struct Increments<K, V> {
     /// As read last, and when a row of it was written last.
-    last: HashMap<K, (V, i64)>,
+    last: FxHashMap<K, (V, i64)>,
     /// When the reading before was.
     before_ns: i64,
     now_ns: i64,
@@ -21,7 +21,7 @@ pub(crate) struct Increments<K, V> {
 impl<K: Eq + Hash, V: Copy + Default + PartialEq> Increments<K, V> {
     /// All sums are zero at `start_ns`.
     pub(crate) fn new(start_ns: i64) -> Increments<K, V> {
-        Increments { last: HashMap::new(), before_ns: start_ns, now_ns: start_ns }
+        Increments { last: FxHashMap::default(), before_ns: start_ns, now_ns: start_ns }
     }
 
     /// A reading begins; what is seen from now on is as of `now_ns`.

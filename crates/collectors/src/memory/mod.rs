@@ -19,7 +19,7 @@ use crate::pressure;
 use crate::procfs::ProcFile;
 use crate::rate_limit::RateLimit;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
-use parse::VmStat;
+use parse::{VmStat, VmStatLines};
 
 const SOURCE: &str = "memory";
 
@@ -68,6 +68,7 @@ impl Collector for Memory {
             buffer: Vec::new(),
             page_bytes: rustix::param::page_size() as u64,
             vmstat: open("/proc/vmstat".into())?,
+            vmstat_lines: VmStatLines::default(),
             vmstat_limit: RateLimit::every(PERIOD),
             pressure: ["cpu", "memory", "io"].into_iter().filter_map(pressure).collect(),
             meminfo: Slow { file: ProcFile::open("/proc/meminfo").ok(), limit: second() },
@@ -118,6 +119,7 @@ struct Watch {
     buffer: Vec<u8>,
     page_bytes: u64,
     vmstat: ProcFile,
+    vmstat_lines: VmStatLines,
     vmstat_limit: RateLimit,
     pressure: Vec<(&'static str, ProcFile)>,
     meminfo: Slow,
@@ -131,7 +133,7 @@ impl Watch {
         let at_ns = self.clock.now_ns();
         let Some(reading) = self.vmstat_limit.begin(at_ns) else { return };
         let Ok(text) = self.vmstat.read(&mut self.buffer) else { return };
-        for field in parse::vmstat(text) {
+        for field in self.vmstat_lines.read(text) {
             let (name, instance, value) = match field {
                 VmStat::Event(name, count) => (counter::VMSTAT_COUNT, name, count),
                 VmStat::Pages(name, pages) => (counter::MEMINFO_BYTES, name, pages.saturating_mul(self.page_bytes)),

@@ -99,16 +99,52 @@ pub(super) enum VmStat<'a> {
     Pages(&'static str, u64),
 }
 
-/// What is kept of `vmstat`.
-pub(super) fn vmstat(text: &[u8]) -> impl Iterator<Item = VmStat<'_>> {
-    named_numbers(text).filter_map(|(name, value)| {
+/// What a line of `vmstat` is about.
+#[derive(Debug, Clone, Copy)]
+enum Line {
+    Event,
+    Pages(&'static str),
+    NotKept,
+}
+
+impl Line {
+    fn of(name: &str) -> Line {
         let level = LEVELS.iter().find(|(field, _)| *field == name);
         let is_event = || EVENTS.iter().any(|event| matches(event, name));
         match level {
-            Some((_, level)) => Some(VmStat::Pages(level, value)),
-            None => is_event().then_some(VmStat::Event(name, value)),
+            Some((_, level)) => Line::Pages(level),
+            None if is_event() => Line::Event,
+            None => Line::NotKept,
         }
-    })
+    }
+}
+
+/// The lines of `vmstat` by their places: a kernel writes the same ones each time, and to look through all the names above for each of them
+/// takes longer than to read the file.
+#[derive(Debug, Default)]
+pub(super) struct VmStatLines(Vec<(Box<str>, Line)>);
+
+impl VmStatLines {
+    /// What is kept of `vmstat`.
+    pub(super) fn read<'a>(&mut self, text: &'a [u8]) -> impl Iterator<Item = VmStat<'a>> {
+        named_numbers(text).enumerate().filter_map(|(at, (name, value))| match self.line(at, name) {
+            Line::Event => Some(VmStat::Event(name, value)),
+            Line::Pages(level) => Some(VmStat::Pages(level, value)),
+            Line::NotKept => None,
+        })
+    }
+
+    fn line(&mut self, at: usize, name: &str) -> Line {
+        match self.0.get(at) {
+            Some((known, line)) if **known == *name => *line,
+            _ => {
+                let line = Line::of(name);
+                self.0.truncate(at);
+                self.0.push((name.into(), line));
+                line
+            }
+        }
+    }
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
@@ -159,6 +195,8 @@ mod tests {
         // 5.4 writes allocstall per zone and thp_split_pmd, but neither anon nor file of refaults.
         let old = "nr_free_pages 17\nnr_dirty 3\nworkingset_refault 5\nallocstall_normal 2\nthp_split_pmd 1\nnr_zone_inactive_anon 9\n";
         let new = "nr_free_pages 17\nworkingset_refault_anon 1\nworkingset_refault_file 4\npgscan_direct_throttle 6\nthp_swpout 8\npgfault x\n";
+        // The lines of another kernel are none of this one's.
+        let mut lines = VmStatLines::default();
         for (text, expected) in [
             (
                 old,
@@ -184,7 +222,8 @@ mod tests {
             ("pgfault", vec![]),
             ("pgfault 99999999999999999999999\npgmajfault 1", vec![VmStat::Event("pgmajfault", 1)]),
         ] {
-            assert_eq!(vmstat(text.as_bytes()).collect::<Vec<_>>(), expected);
+            assert_eq!(lines.read(text.as_bytes()).collect::<Vec<_>>(), expected);
+            assert_eq!(lines.read(text.as_bytes()).collect::<Vec<_>>(), expected, "the lines are known");
         }
     }
 
@@ -206,7 +245,7 @@ mod tests {
     #[test]
     fn no_bytes_are_too_strange() {
         proptest::proptest!(|(bytes: Vec<u8>)| {
-            let counts = (vmstat(&bytes).count(), meminfo(&bytes).count(), status(&bytes).count(), rollup(&bytes).count());
+            let counts = (VmStatLines::default().read(&bytes).count(), meminfo(&bytes).count(), status(&bytes).count(), rollup(&bytes).count());
             let _ = (counts, resident_bytes(&bytes));
         });
     }

@@ -157,12 +157,13 @@ static long next_frame(__u64 nth, void *context)
 /* The current thread has read so many bytes of a request into one buffer. */
 static __always_inline void see_frames(struct connection *c, __u32 bytes)
 {
-	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	struct read read = { .c = c, .bytes = bytes };
+	struct pt_regs *registers;
 	__s32 call;
 
 	if (c->frames.misses >= FRAMES_MISSES)
 		return;
+	registers = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	call = system_call(registers);
 	if (call < 0 || config.kind_of_call[below(call, CALLS)] != READS) {
 		no_frame(c);

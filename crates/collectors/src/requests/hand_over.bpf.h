@@ -51,17 +51,18 @@ static __always_inline void note_arrival(__u64 now_ns)
 		*last_ns = now_ns;
 }
 
-/* A thread is woken, by the current thread or by an interrupt that came upon it. Few wait for sockets, so that is asked first. */
+/* A thread is woken, by the current thread or by an interrupt that came upon it. Whose it is stands in one word, what it waits for on its stack. */
 static __always_inline void note_woken(struct task_struct *task)
 {
-	__s32 call = system_call((struct pt_regs *)bpf_task_pt_regs(task));
 	__u64 now_ns, *arrival_ns;
 	struct woken *woken;
 	__u32 by_tid;
+	__s32 call;
 
-	if (call < 0 || config.kind_of_call[below(call, CALLS)] != WAITS)
-		return;
 	if (!target_of_process(task->tgid))
+		return;
+	call = system_call((struct pt_regs *)bpf_task_pt_regs(task));
+	if (call < 0 || config.kind_of_call[below(call, CALLS)] != WAITS)
 		return;
 	woken = woken_at(task->pid);
 	arrival_ns = last_arrival();

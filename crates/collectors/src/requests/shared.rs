@@ -72,6 +72,8 @@ const CALLS_OF_LOOPS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
 pub(super) struct Shared {
     sums: MappedArray<SUMS_WORDS>,
     targets: MappedArray<TARGET_WORDS>,
+    /// Which process has a place among the lower bits of their numbers: the number above the id.
+    process_places: MappedArray<1>,
     inner: Mutex<Inner>,
 }
 
@@ -117,6 +119,7 @@ impl Shared {
         let mut programs = Programs::load(&Recipe { object: OBJECT, config, sizes: &[], without, spare: SPARE })?;
         let (sums, targets) =
             (MappedArray::new(&programs.map("sums_of")?)?, MappedArray::new(&programs.map("targets")?)?);
+        let process_places = MappedArray::new(&programs.map("process_places")?)?;
         let [processes, listened, listeners, endpoints, named, unused] =
             ["processes", "listened", "listeners", "endpoints", "named", "unused"].map(|name| programs.map(name));
         let unused = unused?;
@@ -139,7 +142,7 @@ impl Shared {
             named: named?,
             unused,
         };
-        Ok(Arc::new(Shared { sums, targets, inner: Mutex::new(inner) }))
+        Ok(Arc::new(Shared { sums, targets, process_places, inner: Mutex::new(inner) }))
     }
 
     /// With the tracepoint that tells when a thread begins to send, where the kernel has it and lets a program run there.
@@ -169,6 +172,34 @@ impl Shared {
         inner.of_targets.insert(id, OfTarget { process, ..OfTarget::default() });
         (1..TARGET_WORDS).for_each(|word| self.targets.set(place as usize, word, 0));
         Ok(id)
+    }
+
+    /// Lets the programs find a target by its process.
+    fn find_process(&self, process: u32, id: u32) -> Result<(), Refusal> {
+        let known = self.inner().processes.update(&process.to_ne_bytes(), &id.to_ne_bytes(), MapFlags::ANY);
+        known.map_err(|error| Refusal::new(format!("the kernel took no more processes: {error}"), ""))?;
+        let place = self.process_place(process);
+        if self.process_places.get(place, 0) == 0 {
+            self.process_places.set(place, 0, in_place(process, id));
+        }
+        Ok(())
+    }
+
+    /// Gives the place of a process to another one that would have it too.
+    fn free_process_place(&self, inner: &Inner, process: u32) {
+        let place = self.process_place(process);
+        let mut others = inner.of_targets.iter().map(|(id, of)| (of.process, *id));
+        let next = others.find(|(other, _)| self.process_place(*other) == place);
+        self.process_places.set(place, 0, next.map_or(0, |(process, id)| in_place(process, id)));
+    }
+
+    #[cfg(test)]
+    pub(super) fn processes_with_a_place(&self) -> usize {
+        self.process_places.keys().filter(|key| *key != 0).count()
+    }
+
+    fn process_place(&self, process: u32) -> usize {
+        process as usize % self.process_places.len()
     }
 
     /// Lets the programs walk over a target's connections.
@@ -256,6 +287,7 @@ impl Shared {
         self.find_endpoints(&mut inner);
         let own = inner.of_targets.remove(&id).unwrap_or_default();
         let _ = inner.processes.delete(&own.process.to_ne_bytes());
+        self.free_process_place(&inner, own.process);
         own.endpoints.iter().for_each(|number| self.give_back(&inner, *number));
         [&inner.listened, &inner.listeners].into_iter().for_each(|map| forget(map, id));
     }
@@ -271,6 +303,11 @@ impl Shared {
         name.map(|name| inner.endpoints.delete(&name));
         put_back(&inner.unused, number);
     }
+}
+
+/// What stands in the place of a process.
+fn in_place(process: u32, id: u32) -> u64 {
+    u64::from(process) << 32 | u64::from(id)
 }
 
 /// Takes out what stands for a target.
@@ -320,6 +357,14 @@ impl Share {
         Share::join(Arc::clone(shared), target.pid)?.begin(target)
     }
 
+    /// Takes a process for observed that need not be there.
+    #[cfg(test)]
+    pub(super) fn of_nobody(shared: &Arc<Shared>, process: u32) -> Share {
+        let share = Share::join(Arc::clone(shared), process).unwrap();
+        shared.find_process(process, share.id).unwrap();
+        share
+    }
+
     /// A place among the targets.
     fn join(shared: Arc<Shared>, process: u32) -> Result<Share, Refusal> {
         let mut inner = shared.inner();
@@ -336,9 +381,7 @@ impl Share {
         })?;
         self.shared.mark(target, self.id, space);
         self.shared.targets.set(Shared::place(self.id), ID, u64::from(self.id));
-        let known =
-            self.shared.inner().processes.update(&target.pid.to_ne_bytes(), &self.id.to_ne_bytes(), MapFlags::ANY);
-        known.map_err(|error| Refusal::new(format!("the kernel took no more processes: {error}"), ""))?;
+        self.shared.find_process(target.pid, self.id)?;
         self.shared.follow(self.id)?;
         // What it began to listen on meanwhile.
         self.shared.mark(target, self.id, space);

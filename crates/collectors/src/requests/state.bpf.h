@@ -56,6 +56,8 @@
 
 /* Processes that are observed at once. */
 #define TARGETS 256
+/* Places that find their processes; a power of two, and few processes of a machine share one with a target. */
+#define PROCESS_PLACES 4096
 /* Of all targets, and of one. */
 #define ENDPOINTS 4096
 #define ENDPOINTS_OF_TARGET 1024
@@ -120,11 +122,28 @@ static __always_inline struct target *target_of(__u32 id)
 	return id && target && target->id == id ? target : 0;
 }
 
+/*
+ * The same by the lower bits of a process's number, its number above the id: what most events are asked first, as a look into a hash map
+ * costs more than all the rest of an event that is nobody's. Of two that would have the same place one is in the hash map only.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PROCESS_PLACES);
+	__type(key, __u32);
+	__type(value, __u64);
+} process_places SEC(".maps");
+
 /* The target that a process is; 0: none. */
 static __always_inline __u32 target_of_process(__u32 tgid)
 {
-	__u32 *id = bpf_map_lookup_elem(&processes, &tgid);
+	__u32 index = tgid & (PROCESS_PLACES - 1), *id;
+	__u64 *place = bpf_map_lookup_elem(&process_places, &index);
+	__u64 there = place ? *place : 0;
 
+	if (!there || there >> 32 == tgid)
+		return there;
+	id = bpf_map_lookup_elem(&processes, &tgid);
 	return id ? *id : 0;
 }
 

@@ -12,7 +12,7 @@ use super::{Bytes, memory};
 use crate::Target;
 
 /// For so long what was found at an address is believed: methods are compiled again, and others come to lie there.
-const BELIEVED: Duration = Duration::from_secs(1);
+pub(super) const BELIEVED: Duration = Duration::from_secs(1);
 /// Pieces of code and addresses without any that are remembered. A JVM runs some ten thousand.
 const MOST_REMEMBERED: usize = 1 << 16;
 

@@ -105,8 +105,8 @@ struct {
 
 struct budget with_stack SEC(".data.budget") = {}, without_stack SEC(".data.budget") = {};
 struct budget waits_with_stack SEC(".data.budget") = {}, waits SEC(".data.budget") = {};
-/* Waits in the current second that are long enough. */
-struct budget long_enough SEC(".data.budget") = {};
+/* Waits in the current second that are long enough, and those that would be if half the length were. */
+struct budget long_enough SEC(".data.budget") = {}, half_as_long SEC(".data.budget") = {};
 
 struct inode {
 	unsigned short i_mode;
@@ -282,12 +282,12 @@ static __always_inline void send(arguments args, __u64 began_ns, __u64 duration_
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* The length follows how many waits there were in the second that ended. */
-static __always_inline void follow(__u64 waits_count)
+/* The length follows how many waits there were in the second that ended: it falls only where it need not rise again at once. */
+static __always_inline void follow(__u64 waits_count, __u64 half_as_long_count)
 {
 	if (waits_count > WAITS_PER_SECOND)
 		waits_from_ns = waits_from_ns * 2 < config.threshold_ns ? waits_from_ns * 2 : config.threshold_ns;
-	else if (waits_count < WAITS_PER_SECOND / 4 && waits_from_ns > SHORTEST_WAIT_NS)
+	else if (half_as_long_count < WAITS_PER_SECOND / 2 && waits_from_ns > SHORTEST_WAIT_NS)
 		waits_from_ns = waits_from_ns / 2 > SHORTEST_WAIT_NS ? waits_from_ns / 2 : SHORTEST_WAIT_NS;
 }
 
@@ -296,10 +296,13 @@ static __always_inline bool is_long_enough(__u64 duration_ns, __u64 now_ns)
 	__u64 second = now_ns >> 30;
 
 	if (long_enough.second != second) {
-		follow(long_enough.sent);
+		follow(long_enough.sent, half_as_long.sent);
 		long_enough.second = second;
 		long_enough.sent = 0;
+		half_as_long.sent = 0;
 	}
+	if (duration_ns >= waits_from_ns / 2)
+		__sync_fetch_and_add(&half_as_long.sent, 1);
 	if (duration_ns < waits_from_ns)
 		return false;
 	__sync_fetch_and_add(&long_enough.sent, 1);

@@ -104,3 +104,24 @@ fn one_process_may_be_observed_twice() {
     drop(client);
     serving.join().unwrap();
 }
+
+#[test]
+fn of_two_processes_with_one_place_both_are_found() {
+    let Some(_alone) = can_see("of_two_processes_with_one_place_both_are_found") else { return };
+    let shared = Shared::load(ways().next().unwrap()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Nobody has this number; it differs from this process's above the bits that tell a place.
+    let other = Share::of_nobody(&shared, std::process::id() ^ 1 << 31);
+    let observer = own(&shared);
+    let (mut client, server) = connection(&listener);
+    let serving = thread::spawn(move || serve(server, 10));
+    call(&mut client, &[0, 0], 10);
+    drop(other);
+    call(&mut client, &[0], 10);
+    let found = ended(observer, port);
+    assert_eq!((found.requests().len(), found.calls().len()), (3, 3), "beside the other one, and in its place");
+    assert_eq!(shared.processes_with_a_place(), 0);
+    drop(client);
+    serving.join().unwrap();
+}

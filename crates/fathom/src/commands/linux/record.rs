@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Args, terminal: &Terminal) -> Result<Answer> {
         // On stderr, before anything is done. A closed stderr does not prevent the recording.
         complain(&policy::plan(&target, plan.policy(), &plan.order.glance));
     }
+    allocator::share_among_threads();
     let recorded = recorder::record(&target, collectors(), &plan, &interrupted, &mut shown);
     let recorded = recorded.inspect_err(|_| place.remove_if_empty()).with_context(|| output.display().to_string())?;
     drop(plan);
