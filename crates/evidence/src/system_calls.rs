@@ -18,6 +18,8 @@ pub const ON_SOCKETS: u16 = 1 << 6;
 pub const GIVES_SOCKET: u16 = 1 << 7;
 /// The result is a file whose path is an argument.
 pub const OPENS: u16 = 1 << 8;
+/// It returns when data is on the disk, so that it is on a file whatever is known of its descriptor.
+pub const SYNCS: u16 = 1 << 9;
 
 const FUTEX: &str = "futex";
 const POLL: &str = "poll";
@@ -42,10 +44,10 @@ const CALLS: &[(&str, u16, &str)] = &[
     ("fadvise64", ON_DESCRIPTOR, ""),
     ("fallocate", ON_DESCRIPTOR, READ_WRITE),
     ("fcntl", ON_DESCRIPTOR, ""),
-    ("fdatasync", ON_DESCRIPTOR, READ_WRITE),
+    ("fdatasync", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("flock", ON_DESCRIPTOR, ""),
     ("fstat", ON_DESCRIPTOR, ""),
-    ("fsync", ON_DESCRIPTOR, READ_WRITE),
+    ("fsync", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("ftruncate", ON_DESCRIPTOR, ""),
     ("futex", WAITS, FUTEX),
     ("futex_wait", WAITS, FUTEX),
@@ -60,7 +62,7 @@ const CALLS: &[(&str, u16, &str)] = &[
     ("ioctl", ON_DESCRIPTOR, ""),
     ("listen", ON_SOCKETS, ""),
     ("lseek", ON_DESCRIPTOR, ""),
-    ("msync", 0, READ_WRITE),
+    ("msync", SYNCS, READ_WRITE),
     ("nanosleep", WAITS, SLEEP),
     ("open", OPENS, ""),
     ("openat", OPENS, ""),
@@ -92,7 +94,9 @@ const CALLS: &[(&str, u16, &str)] = &[
     ("shutdown", ON_DESCRIPTOR | ON_SOCKETS, ""),
     ("socket", GIVES_SOCKET, ""),
     ("splice", TRANSFERS | ON_DESCRIPTOR, READ_WRITE),
-    ("sync_file_range", ON_DESCRIPTOR, READ_WRITE),
+    ("sync", SYNCS, READ_WRITE),
+    ("sync_file_range", ON_DESCRIPTOR | SYNCS, READ_WRITE),
+    ("syncfs", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("tee", TRANSFERS, ""),
     ("vmsplice", TRANSFERS, ""),
     ("wait4", WAITS, POLL),

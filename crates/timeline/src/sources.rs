@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use fathom_evidence::detail::{PacketDrop, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, event, span, subject};
+use fathom_evidence::system_calls::{self, SYNCS};
 use fathom_evidence::tables::{Sample, Span};
 use fathom_evidence::{Recording, STANDING, StrId};
 
@@ -229,8 +230,11 @@ impl<'a> Sources<'a> {
     }
 
     /// Whether a system call is on a file: not on a socket, a pipe, or something without a name, whose
-    /// waits may be for work.
+    /// waits may be for work. A file that is closed after each write has no path any more when the recorder looks for it.
     pub fn is_of_a_file(&self, call: &Span) -> bool {
+        if system_calls::is(self.recording.text(call.name), SYNCS) {
+            return true;
+        }
         let detail: SystemCall = from_text(self.recording.text(call.detail));
         detail.path.is_some_and(|path| path.starts_with('/') && !path.starts_with("/dev/"))
     }

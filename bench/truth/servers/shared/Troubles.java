@@ -1,11 +1,14 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -25,6 +28,11 @@ public final class Troubles {
     private static final Pattern NESTED = Pattern.compile("(x+x+)+y");
     private static final List<Object> KEPT = new ArrayList<>();
     private static final int KEPT_MB = Integer.getInteger("keptMb", 40);
+    /** One part in so many of the heap stays free when it is filled. */
+    private static final int FREE_PART = Integer.getInteger("freePart", 10);
+    private static final int ARRAYS = Integer.getInteger("arrays", 20_000);
+    private static final int FAILURES = Integer.getInteger("failures", 400);
+    private static final ExecutorService BOOKING = Executors.newFixedThreadPool(1);
 
     private static volatile String now = "";
     private static volatile Object sink;
@@ -80,15 +88,15 @@ public final class Troubles {
         });
     }
 
-    /** Keeps objects until one part in ten of the heap is free. */
+    /** Keeps objects until only a part of the heap is free. */
     private static void fill() {
         Runtime runtime = Runtime.getRuntime();
         long most = runtime.maxMemory();
-        while (most - runtime.totalMemory() + runtime.freeMemory() > most / 10) {
+        while (most - runtime.totalMemory() + runtime.freeMemory() > most / FREE_PART) {
             KEPT.add(new byte[50_000]);
         }
         System.gc();
-        while (most - runtime.totalMemory() + runtime.freeMemory() > most / 10) {
+        while (most - runtime.totalMemory() + runtime.freeMemory() > most / FREE_PART) {
             KEPT.add(new byte[50_000]);
         }
     }
@@ -126,10 +134,13 @@ public final class Troubles {
             case "lock" -> underTheLock();
             case "lock_io" -> askUnderTheLock();
             case "pool" -> PRICING.submit(() -> pause(18)).get();
+            case "single" -> BOOKING.submit(Troubles::askFiveTimes).get();
             case "sleep" -> pause(40);
             case "pinned" -> pinned();
             case "exceptions" -> parsed(60);
             case "regex" -> NESTED.matcher("x".repeat(17)).matches();
+            case "collisions" -> sink = collided(600);
+            case "writes" -> writtenByteByByte(2000);
             case "humongous" -> sink = new byte[8_000_000];
             case "garbage", "old_full" -> garbage();
             case "direct" -> sink = ByteBuffer.allocateDirect(1_000_000);
@@ -167,12 +178,43 @@ public final class Troubles {
         }
     }
 
+    private static Void askFiveTimes() throws Exception {
+        for (int i = 0; i < 5; i++) {
+            Callee.ask();
+        }
+        return null;
+    }
+
+    /** Keys of one hash that have no order, so that each is compared with all others. */
+    private static Map<Object, Integer> collided(int keys) {
+        Map<Object, Integer> stock = new HashMap<>();
+        for (int i = 0; i < keys; i++) {
+            stock.put(new Article(i), i);
+        }
+        return stock;
+    }
+
+    private record Article(int number) {
+        @Override
+        public int hashCode() {
+            return 1;
+        }
+    }
+
+    private static void writtenByteByByte(int bytes) throws IOException {
+        try (OutputStream out = Files.newOutputStream(Path.of("receipts"))) {
+            for (int i = 0; i < bytes; i++) {
+                out.write(i);
+            }
+        }
+    }
+
     private static int parsed(int frames) {
         if (frames > 0) {
             return parsed(frames - 1) + 1;
         }
         int failed = 0;
-        for (int i = 0; i < 400; i++) {
+        for (int i = 0; i < FAILURES; i++) {
             try {
                 Integer.parseInt("n/a");
             } catch (NumberFormatException notANumber) {
@@ -184,7 +226,7 @@ public final class Troubles {
 
     private static void garbage() {
         List<byte[]> page = new ArrayList<>();
-        for (int i = 0; i < 20_000; i++) {
+        for (int i = 0; i < ARRAYS; i++) {
             page.add(new byte[80]);
         }
         sink = page;

@@ -1,5 +1,6 @@
 //! Threads wait for a connection (or another object) of a pool in which all are in use.
 
+mod ceiling;
 mod pool_users;
 
 use fathom_evidence::kinds::{event, span};
@@ -16,9 +17,12 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Locks,
     refines: &[],
-    equals: &[],
+    equals: &[(
+        &["accept_queue_overflow", "dns_slow", "sleeping_handlers", "slow_downstream"],
+        "of time that was not recorded each claims what was measured of it elsewhere",
+    )],
     has_lab: true,
-    collectors: &["jfr"],
+    collectors: &["jfr", "requests"],
     needs: &[&[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
     actions: &[
         "return connections earlier: nothing slow, no call of another service and no page of results between taking one and \
@@ -35,7 +39,8 @@ const NONE_IN_HAND: &str =
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let waiting = comparison.state_evidence("threads waiting for an object of a pool", "threads", is_ours);
     let Some((pool, waits)) = waits::most(comparison, Wait::Pool) else {
-        return event_loops::unseen(comparison, "objects of pools").unwrap_or_else(|| {
+        let unseen = || event_loops::unseen(comparison, "objects of pools");
+        return ceiling::find(comparison).or_else(unseen).unwrap_or_else(|| {
             recording_threshold::of_waits(comparison, &["jdk.ThreadPark"], "waits for an object of a pool")
         });
     };

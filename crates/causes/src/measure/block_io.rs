@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{BlockRequest, SystemCall, from_text};
 use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::system_calls::{self, SYNCS};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
 
@@ -163,15 +164,11 @@ impl RequestIntervals {
     }
 }
 
-/// System calls that return when data is on the disk.
-const FORCES: &[&str] = &["fsync", "fdatasync", "msync", "sync_file_range", "syncfs", "sync"];
-
 /// Whether a thread waits until what was written is on the disk: others write for it.
 pub(crate) fn is_force(sources: &Sources<'_>, wait: &Span) -> bool {
-    let call = || sources.recording.text(wait.name).split(' ').next().unwrap_or("");
     match sources.recording.text(wait.kind) {
         span::FILE_FORCE => true,
-        span::SYSTEM_CALL => FORCES.contains(&call()),
+        span::SYSTEM_CALL => system_calls::is(sources.recording.text(wait.name), SYNCS),
         _ => false,
     }
 }
