@@ -127,7 +127,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Event(event) => recording_threshold::has_short_ones(comparison, event),
         Need::Counter(name) => is_counted(comparison, name),
         Need::Spans(span::SAMPLED_WAIT, collector) => {
-            comparison.has_short_sampled_waits() || comparison.has_source(collector)
+            (comparison.has_short_sampled_waits() || comparison.has_source(collector)) && !is_most_unknown(comparison)
         }
         Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => comparison.has_short_calls(),
         Need::Spans(span::SYSTEM_CALL, _) => are_calls_recorded(comparison),
@@ -159,6 +159,9 @@ fn missing_for(need: &Need) -> Missing {
         Need::SystemGc => of_jvm("who requested collections was not recorded (JDK 17 and later do)", Missing::JFR),
         Need::Event(event) => recording_threshold::missing(event, &format!("short waits ({event}) were not recorded")),
         Need::Counter(name) => of_kernel(&format!("{name} was not recorded all the time")),
+        Need::Spans(span::SAMPLED_WAIT, _) => {
+            of_kernel("what threads waited for was not recorded, or not for most of the lost time")
+        }
         Need::Spans(kind, _) => of_kernel(&format!("{kind} was not recorded")),
         Need::PageFaults => of_kernel("page faults with their duration and place were not recorded"),
         Need::Fact(_, key) => of_kernel(&format!("{key} was not recorded")),
@@ -169,6 +172,12 @@ fn missing_for(need: &Need) -> Missing {
         Need::Sockets => of_kernel("how answers and questions left the machine was not recorded"),
         Need::Requests => of_jvm("how many requests came was not recorded", "fathom explain … --latency access.csv"),
     }
+}
+
+/// Whether nothing tells what most of the lost time was spent on: handlers without a thread of their own wait where no thread is seen to.
+fn is_most_unknown(comparison: &Comparison<'_>) -> bool {
+    let unknown_ns = comparison.excess().of(ThreadState::Unknown).map_or(0.0, |unknown| unknown.lost_ns());
+    comparison.is_slow() && 2.0 * unknown_ns > comparison.excess().lost_ns()
 }
 
 /// Whether system calls were looked at for nearly all of the slow time: who attaches strace does so for seconds.
