@@ -11,7 +11,7 @@ use crate::measure::growth;
 use crate::period::Period;
 use crate::{Comparison, Finding, Support, format};
 
-/// For less of the time nobody can tell a ceiling from chance.
+/// Seen for a smaller part of the time, a ceiling may be chance.
 const MIN_AT_CEILING: f64 = 0.1;
 
 /// Calls that begin at random have `load / (n + 1)` as much time with more than n under way as with n: so little only at a load at

@@ -124,7 +124,7 @@ static __always_inline struct target *target_of(__u32 id)
 
 /*
  * The same by the lower bits of a process's number, its number above the id: what most events are asked first, as a look into a hash map
- * costs more than all the rest of an event that is nobody's. Of two that would have the same place one is in the hash map only.
+ * costs more than all the rest of an event of no target. Of two that would have the same place one is in the hash map only.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

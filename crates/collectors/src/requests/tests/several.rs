@@ -111,7 +111,7 @@ fn of_two_processes_with_one_place_both_are_found() {
     let shared = Shared::load(ways().next().unwrap()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    // Nobody has this number; it differs from this process's above the bits that tell a place.
+    // No process has this number; it differs from this process's above the bits that tell a place.
     let other = Share::of_nobody(&shared, std::process::id() ^ 1 << 31);
     let observer = own(&shared);
     let (mut client, server) = connection(&listener);
