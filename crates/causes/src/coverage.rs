@@ -95,9 +95,15 @@ fn unfelt(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
 
 /// Where it is not known what requests waited for, a mechanism that was seen may be what it was.
 fn unknown_loss(comparison: &Comparison<'_>) -> Option<Missing> {
-    let unknown_ns = comparison.excess().of(ThreadState::Unknown)?.lost_ns();
-    let is_material = unknown_ns > 0.0 && unknown_ns >= NEGLIGIBLE_SHARE * comparison.excess().lost_ns();
-    is_material.then(|| Missing::from_kernel("what all of the lost time was spent on was not recorded"))
+    (unknown_share(comparison) >= NEGLIGIBLE_SHARE)
+        .then(|| Missing::from_kernel("what all of the lost time was spent on was not recorded"))
+}
+
+/// The part of the lost time of which nothing tells what it was spent on.
+fn unknown_share(comparison: &Comparison<'_>) -> f64 {
+    let unknown = comparison.excess().of(ThreadState::Unknown).filter(|_| comparison.is_slow());
+    let unknown_ns = unknown.map_or(0.0, |unknown| unknown.lost_ns());
+    if unknown_ns > 0.0 { unknown_ns / comparison.excess().lost_ns() } else { 0.0 }
 }
 
 /// Where a part of the recording is gone it is not known what was in it.
@@ -116,6 +122,8 @@ fn unobserved(comparison: &Comparison<'_>) -> Option<Missing> {
 }
 
 fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
+    /// Where more of the lost time is unknown, handlers without a thread of their own wait where no thread is seen to.
+    const MOST: f64 = 0.5;
     let has_spans = |kind: &str| comparison.sources().spans(kind).len() > 0;
     match need {
         Need::Collections => comparison.has_collections(),
@@ -127,7 +135,8 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Event(event) => recording_threshold::has_short_ones(comparison, event),
         Need::Counter(name) => is_counted(comparison, name),
         Need::Spans(span::SAMPLED_WAIT, collector) => {
-            (comparison.has_short_sampled_waits() || comparison.has_source(collector)) && !is_most_unknown(comparison)
+            (comparison.has_short_sampled_waits() || comparison.has_source(collector))
+                && unknown_share(comparison) <= MOST
         }
         Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => comparison.has_short_calls(),
         Need::Spans(span::SYSTEM_CALL, _) => are_calls_recorded(comparison),
@@ -172,12 +181,6 @@ fn missing_for(need: &Need) -> Missing {
         Need::Sockets => of_kernel("how answers and questions left the machine was not recorded"),
         Need::Requests => of_jvm("how many requests came was not recorded", "fathom explain … --latency access.csv"),
     }
-}
-
-/// Whether nothing tells what most of the lost time was spent on: handlers without a thread of their own wait where no thread is seen to.
-fn is_most_unknown(comparison: &Comparison<'_>) -> bool {
-    let unknown_ns = comparison.excess().of(ThreadState::Unknown).map_or(0.0, |unknown| unknown.lost_ns());
-    comparison.is_slow() && 2.0 * unknown_ns > comparison.excess().lost_ns()
 }
 
 /// Whether system calls were looked at for nearly all of the slow time: who attaches strace does so for seconds.
