@@ -27,7 +27,7 @@ const fn is_compiled(name: &str) -> bool {
 macro_rules! targets {
     ($($name:ident)*) => {
         mod targets {
-            $(pub mod $name;)*
+            $(pub(super) mod $name;)*
         }
 
         const TARGETS: &[(&str, Option<Target>)] = &[$((stringify!($name), {

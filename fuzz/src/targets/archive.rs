@@ -7,7 +7,7 @@ use fathom_readers::archive::{Member, each_member_of};
 /// More is not unpacked of one input, in bytes.
 const UNPACKED_MAX: u64 = 64 << 10;
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let mut left = UNPACKED_MAX;
     let mut take = |_: &Member, content: &mut dyn Read| {
         left -= io::copy(&mut content.take(left), &mut io::sink())?;

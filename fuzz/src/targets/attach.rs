@@ -17,12 +17,12 @@ use protocol::{Reply, Version};
 
 /// Why a request cannot be made, as in the collectors.
 #[derive(Debug)]
-pub enum AttachError {
+pub(crate) enum AttachError {
     /// What is wrong with it.
     Request(#[allow(dead_code)] &'static str),
 }
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let Some(reply) = Reply::parse(bytes) else { return };
     let words: Vec<&str> = reply.text.split('\n').take(4).collect();
     let _ = Version::of_reply(&reply).encode("jcmd", &words);

@@ -25,7 +25,7 @@ impl ReadAt for Memory<'_> {
     }
 }
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let memory = Memory(bytes);
     let Ok(mut hotspot) = HotSpot::of(&bytes, (BASE + MAPPED, MAPPED), &memory) else { return };
     hotspot.find_heaps(&memory);

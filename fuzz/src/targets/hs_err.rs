@@ -1,5 +1,5 @@
 //! Any bytes as a file of this format: reading must end, and not panic.
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     fathom_fuzz::load(bytes, &["hs_err"], None);
 }

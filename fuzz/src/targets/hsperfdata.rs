@@ -8,7 +8,7 @@ mod parse;
 
 use parse::{Layout, Place, entries_of};
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let Ok(layout) = Layout::parse(bytes) else { return };
     // The file may be shorter by the time its values are read.
     for now in [bytes, &bytes[..bytes.len() / 2]] {

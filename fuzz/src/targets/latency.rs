@@ -1,7 +1,7 @@
 //! Any bytes as latencies of requests, and what stands behind the first line with that line as the pattern for lines:
 //! reading must end, and not panic.
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     fathom_fuzz::load(bytes, &["latency"], None);
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let (pattern, lines) = bytes.split_at(end);

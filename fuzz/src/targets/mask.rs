@@ -2,7 +2,7 @@
 
 use fathom_evidence::mask::{self, MASK};
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let text = fathom_fuzz::text(bytes);
     let words: Vec<&str> = text.split(' ').collect();
     let (name, value) = text.split_once('=').unwrap_or((text, text));

@@ -27,7 +27,7 @@ thread_local! {
         RefCell::new(Session::new(|| Ok(Shelf::new(Box::new(One([Entry::default()])), 1))));
 }
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     fathom_fuzz::work_alone();
     let mut answered = Vec::new();
     let serve = |session: &mut Session<Find>| session.serve(bytes, &mut answered);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     fathom_fuzz::in_folder(|folder| {
         fs::write(folder.join("journal.jsonl"), bytes).expect("the file can be written");
         let rows = fathom_watch::minutes::recent(folder);

@@ -10,7 +10,7 @@ const ANSWER_MAX: usize = 64 << 20;
 
 static PAGE: LazyLock<Loaded> = LazyLock::new(|| Loaded::new(fathom_fuzz::some_recording(), About::default()));
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     fathom_fuzz::work_alone();
     let text = fathom_fuzz::text(bytes);
     let (question, query) = text.split_once('?').unwrap_or((text, ""));

@@ -2,9 +2,10 @@
 
 use fathom_symbols::jit::JitMap;
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let mut map = JitMap::parse(bytes);
-    assert!(map.len() <= bytes.len() && map.is_empty() == (map.len() == 0));
+    assert!(map.len() <= bytes.len());
+    assert_eq!(map.is_empty(), matches!(map.len(), 0));
     map.learn_frames(|_, code| {
         code.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         true

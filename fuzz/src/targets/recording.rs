@@ -23,7 +23,7 @@ const FILES: [&str; 12] = [
     "manifest.json",
 ];
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     fathom_fuzz::in_folder(|folder| {
         let mut rest = bytes;
         let mut written = [false; FILES.len()];

@@ -4,7 +4,7 @@
 #[path = "../../../crates/watch/src/rings/segment.rs"]
 mod segment;
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let Some(read) = segment::decode(bytes) else { return };
     fathom_fuzz::follow(&read);
     let again = segment::decode(&segment::encode(&read));

@@ -21,7 +21,7 @@ const STACK: u64 = 0x7000_0000;
 const CODE: std::ops::Range<u64> = 0x10000..0x34000;
 const WALKS: u64 = 16;
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     Mappings::parse(bytes).find(0x1000);
     if let Ok(kernel) = KernelSymbols::parse(bytes) {
         kernel.resolve(u64::MAX - 1);

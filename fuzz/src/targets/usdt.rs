@@ -9,7 +9,7 @@ const HEADER_BYTES: u64 = 64;
 const SEGMENT_BYTES: u64 = 56;
 const SECTIONS: u64 = 3;
 
-pub fn run(notes: &[u8]) {
+pub(crate) fn run(notes: &[u8]) {
     let file = library(notes);
     if let Ok(probes) = probes_of(&file.as_slice()) {
         assert!(probes.len() <= notes.len(), "more probes than notes");

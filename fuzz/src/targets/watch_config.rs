@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fathom_watch::config::Config;
 
-pub fn run(bytes: &[u8]) {
+pub(crate) fn run(bytes: &[u8]) {
     let text = fathom_fuzz::text(bytes);
     if let Err(error) = Config::parse(text, Path::new("watch.toml")) {
         assert!(!error.to_string().is_empty());
