@@ -18,6 +18,16 @@
 /* Of a request that is not answered for so long nobody waits for the answer: the resolver's timeout is 5 s. */
 #define GIVEN_UP_NS 5000000000ULL
 
+/* Two looks at the same datagram are not further apart. */
+#define AT_ONCE_NS 50000ULL
+
+/*
+ * An answer is told when the call that sends it returns. Meanwhile its receiver may have it, and ask again. What takes no longer than
+ * this, or an eighth of the answer's time, is taken for that: times are wrong by no more if it was something else.
+ */
+#define OVERTAKES_NS 100000ULL
+#define OVERTAKES_OF_ANSWER 8
+
 /* An answer in pieces has no pause as long as this. */
 #define PAUSE_NS 1000000000ULL
 /* So many things that nobody asked for, and one for each hundred answers: how long an answer took is not known of such a socket. */
@@ -47,17 +57,13 @@ static __always_inline __u64 peer6(__u32 *address, __u32 port)
 	return ((low ^ high * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL ^ port) | 1ULL << 63;
 }
 
-/* Who sent the datagram that came last; 0: it is not there any more. */
-static __always_inline __u64 asks(struct sock *sk)
+/* Who sent a datagram of a queue; 0: it is not there any more. */
+static __always_inline __u64 sender(struct sk_buff *skb)
 {
-	struct sk_buff *skb = BPF_CORE_READ(sk, sk_receive_queue.prev);
 	__u32 address[4] = {};
 	__u8 port[2], version;
-	unsigned char *head;
+	unsigned char *head = BPF_CORE_READ(skb, head);
 
-	if (!skb || (void *)skb == (void *)&sk->sk_receive_queue)
-		return 0;
-	head = BPF_CORE_READ(skb, head);
 	if (bpf_probe_read_kernel(port, sizeof(port), head + BPF_CORE_READ(skb, transport_header)))
 		return 0;
 	head += BPF_CORE_READ(skb, network_header);
@@ -66,6 +72,47 @@ static __always_inline __u64 asks(struct sock *sk)
 	if (version >> 4 == 4)
 		return bpf_probe_read_kernel(address, 4, head + 12) ? 0 : peer4(address[0], port[0] << 8 | port[1]);
 	return bpf_probe_read_kernel(address, 16, head + 8) ? 0 : peer6(address, port[0] << 8 | port[1]);
+}
+
+/* A peer's place among those that wait is one of two. */
+static __always_inline struct asked *asked_by(struct queue *queue, __u64 peer)
+{
+	__u32 at = (peer * 0x9e3779b97f4a7c15ULL >> 32) & (ASKED - 1);
+	struct asked *one = &queue->asked[at], *other = &queue->asked[at ^ 1];
+
+	if (one->peer == peer)
+		return one;
+	return other->peer == peer || (one->open && !other->open) ? other : one;
+}
+
+/*
+ * Who sent the datagram that came last; 0: a thread has taken it out already. If two come on two CPUs at once, both looks may find the
+ * second: then the other is the one before it.
+ */
+static __always_inline __u64 asks(struct sock *sk, struct queue *queue, __u64 now_ns)
+{
+	struct sk_buff *head = (struct sk_buff *)&sk->sk_receive_queue;
+	struct sk_buff *skb = BPF_CORE_READ(sk, sk_receive_queue.prev);
+	struct asked *asked;
+	__u64 peer;
+	bool again;
+
+	if (!skb || skb == head)
+		return 0;
+	peer = sender(skb);
+	again = queue->last == (__u64)skb;
+	queue->last = (__u64)skb;
+	if (!again || !peer)
+		return peer;
+	asked = asked_by(queue, peer);
+	/* Or another one, that now lies where one lay which was read. */
+	if (!asked->open || asked->peer != peer || now_ns - asked->last_came_ns > AT_ONCE_NS)
+		return peer;
+	skb = BPF_CORE_READ(skb, prev);
+	if (!skb || skb == head)
+		return 0;
+	peer = sender(skb);
+	return asked_by(queue, peer)->open ? 0 : peer;
 }
 
 /* To whom the current thread sends; 0: not known. */
@@ -88,11 +135,6 @@ static __always_inline __u64 is_sent_to(void)
 	if (to.family != AF_INET6 || bpf_probe_read_user(to.address6, 16, (void *)(at + 8)))
 		return 0;
 	return peer6(to.address6, to.port[0] << 8 | to.port[1]);
-}
-
-static __always_inline struct asked *asked_by(struct queue *queue, __u64 peer)
-{
-	return &queue->asked[(peer * 0x9e3779b97f4a7c15ULL >> 32) & (ASKED - 1)];
 }
 
 /* Whether others may ask here, and nobody's answers are looked for in vain at each datagram. */
@@ -142,13 +184,21 @@ static __always_inline void tell_asked(struct place *place, __u64 came_ns, __u64
 	bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
 }
 
+/* Whether a peer that the process seemed to ask when it began to be looked at had asked before, as all others do. */
+static __always_inline bool was_answered(struct queue *queue, struct place *place, struct asked *asked)
+{
+	return asked->unsure && place->answered >= SEVERAL && place->answered >= queue->calls * ANSWERED_OF_ONE;
+}
+
 /* Nobody answers it any more. Where that is usual, how long requests take is not known of the socket. */
 static __always_inline void give_up(struct queue *queue, struct place *place, struct asked *asked, __u64 now_ns)
 {
+	bool is_usual;
+
 	queue->unanswered++;
+	is_usual = asked->several || place->answered < queue->unanswered * ANSWERED_OF_ONE;
 	if (queue->has_sent)
-		tell_asked(place, asked->came_ns, now_ns, 0,
-			   place->answered >= queue->unanswered * ANSWERED_OF_ONE ? WITHOUT_ANSWER : OF_SEVERAL);
+		tell_asked(place, asked->came_ns, now_ns, 0, is_usual ? OF_SEVERAL : WITHOUT_ANSWER);
 	asked->open = 0;
 }
 
@@ -173,11 +223,11 @@ static __always_inline void request_comes(struct queue *queue, struct place *pla
 		return;
 	}
 	/* What the process has asked is answered. */
-	if (is_same && asked->called_ns && now_ns - asked->called_ns < GIVEN_UP_NS)
+	if (is_same && asked->called_ns && now_ns - asked->called_ns < GIVEN_UP_NS && !was_answered(queue, place, asked))
 		return;
+	asked->last_came_ns = now_ns;
 	if (is_open) {
 		asked->open++;
-		asked->several = 1;
 		return;
 	}
 	asked->peer = peer;
@@ -200,7 +250,11 @@ static __always_inline void call(struct queue *queue, struct asked *asked, __u64
 			queue->unasked++;
 		return;
 	}
-	/* Or the answer to what it asked before anybody looked: then it is left out. */
+	if (!is_same || now_ns - asked->called_ns >= GIVEN_UP_NS) {
+		/* Or the answer to what it asked before anybody looked. */
+		asked->unsure = now_ns - queue->known_ns < GIVEN_UP_NS;
+		queue->calls += !asked->unsure;
+	}
 	asked->peer = peer;
 	asked->called_ns = now_ns;
 	asked->open = 0;
@@ -219,13 +273,21 @@ static __always_inline bool is_unseen_one(struct queue *queue, struct asked *ask
 	return true;
 }
 
+/* Whether the last datagram came after the one that is answered was on its way. */
+static __always_inline bool overtakes(struct asked *asked, __u64 now_ns)
+{
+	__u64 since_ns = now_ns - asked->last_came_ns;
+
+	return since_ns <= OVERTAKES_NS || since_ns * OVERTAKES_OF_ANSWER <= now_ns - asked->came_ns;
+}
+
 /* `read_ns`: when that came which this thread has read last and not answered. */
 static __always_inline void answer_leaves(struct queue *queue, struct place *place, __u64 now_ns, __u32 tid,
 					  __u64 read_ns)
 {
 	__u64 peer = is_sent_to();
 	struct asked *asked = asked_by(queue, peer);
-	bool several;
+	bool several, is_overtaken;
 
 	if (!peer)
 		return;
@@ -240,10 +302,14 @@ static __always_inline void answer_leaves(struct queue *queue, struct place *pla
 		return;
 	}
 	asked->answered_ns = now_ns;
-	if (--asked->open)
+	is_overtaken = asked->open == 2 && overtakes(asked, now_ns);
+	asked->several |= asked->open > 1 && !is_overtaken;
+	if (--asked->open && !is_overtaken)
 		return;
 	several = queue->unasked >= SEVERAL && queue->unasked * 100 >= place->answered;
 	tell_asked(place, asked->came_ns, now_ns, tid, several || asked->several ? OF_SEVERAL : 0);
+	asked->came_ns = asked->last_came_ns;
+	asked->several = 0;
 }
 
 struct ending {

@@ -55,7 +55,8 @@ static __always_inline struct queue *know(struct sock *sk)
 	queue->next = 0;
 	queue->came_ns = queue->read_ns = queue->read_came_ns = 0;
 	queue->dropped = queue->late.count = 0;
-	queue->unasked = queue->unanswered = queue->unseen_ns = queue->has_sent = 0;
+	queue->unasked = queue->calls = queue->unanswered = queue->unseen_ns = queue->last = queue->has_sent = 0;
+	queue->known_ns = bpf_ktime_get_ns();
 	queue->serves = !!(BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & SOCK_BINDPORT_LOCK);
 	queue->id = place->id;
 	return queue;
@@ -211,7 +212,7 @@ int arrives(arguments args)
 		place->gap_most_ns = now_ns - queue->came_ns;
 	queue->came_ns = now_ns;
 	if (may_be_asked(sk, queue))
-		request_comes(queue, place, asks(sk), now_ns);
+		request_comes(queue, place, asks(sk, queue, now_ns), now_ns);
 	return 0;
 }
 

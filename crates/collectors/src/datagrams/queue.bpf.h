@@ -67,6 +67,7 @@ struct budget rows = {};
 struct budget answers = {};
 
 struct sk_buff {
+	struct sk_buff *prev;
 	unsigned char *head;
 	__u16 transport_header;
 	__u16 network_header;
@@ -209,10 +210,14 @@ struct asked {
 	__u64 answered_ns;
 	/* When the process has asked it. */
 	__u64 called_ns;
-	/* How many of its datagrams are not answered. */
+	/* When the last of its datagrams came. */
+	__u64 last_came_ns;
+	/* How many of these are not answered. */
 	__u32 open;
 	/* Whether there was more than one of them at once. */
-	__u32 several;
+	__u16 several;
+	/* Whether the process may have answered it when it seemed to ask: what came before was not seen. */
+	__u16 unsure;
 };
 
 /* What a socket's queue is at. */
@@ -236,8 +241,13 @@ struct queue {
 	/* What was dropped since a datagram was read in time. */
 	__u64 dropped;
 	struct late late;
-	/* How often something was sent that its receiver had not asked for. */
+	/* Since when it is looked at. */
+	__u64 known_ns;
+	/* The last in it when a datagram came. */
+	__u64 last;
+	/* How often something was sent that its receiver had not asked for, and to a peer that had not asked at all. */
 	__u64 unasked;
+	__u64 calls;
 	__u64 unanswered;
 	/* When that came whose peer was not seen, until it is answered. */
 	__u64 unseen_ns;
