@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.UnixDomainSocketAddress;
@@ -105,6 +107,8 @@ public final class Clients {
                 return () -> () -> ClientCalls.blockingUnaryCall(channel, GET, CallOptions.DEFAULT, new byte[50]);
             case "jdbc":
                 return () -> database(port);
+            case "udp":
+                return () -> datagrams(port);
             case "unix":
                 return () -> unix(folder);
             case "closing":
@@ -141,6 +145,16 @@ public final class Clients {
         if (in.readNBytes(Service.ANSWER_BYTES).length < Service.ANSWER_BYTES) {
             throw new IOException("closed");
         }
+    }
+
+    private static Ask datagrams(int port) throws IOException {
+        DatagramSocket socket = new DatagramSocket();
+        socket.connect(InetAddress.getLoopbackAddress(), port);
+        DatagramPacket answer = new DatagramPacket(new byte[Service.ANSWER_BYTES], Service.ANSWER_BYTES);
+        return () -> {
+            socket.send(new DatagramPacket(new byte[50], 50));
+            socket.receive(answer);
+        };
     }
 
     private static Ask unix(String folder) throws IOException {

@@ -7,6 +7,8 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -14,6 +16,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +32,7 @@ public final class Service {
             case "unix" -> unix(args[2]);
             case "jdbc" -> org.h2.tools.Server.createTcpServer("-tcpPort", args[1], "-ifNotExists", "-baseDir", args[2]).start();
             case "grpc" -> grpc(port);
+            case "udp" -> datagrams(port);
             case "tls" -> {
                 HttpsServer server = HttpsServer.create(at(port), 1024);
                 server.setHttpsConfigurator(new HttpsConfigurator(Tls.context(args[2])));
@@ -74,6 +78,25 @@ public final class Service {
                 }))
                 .build();
         NettyServerBuilder.forPort(port).executor(Executors.newFixedThreadPool(THREADS)).addService(service).build().start();
+    }
+
+    private static void datagrams(int port) throws IOException {
+        DatagramSocket socket = new DatagramSocket(at(port));
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        while (true) {
+            DatagramPacket asked = new DatagramPacket(new byte[ANSWER_BYTES], ANSWER_BYTES);
+            socket.receive(asked);
+            threads.execute(() -> answer(socket, asked));
+        }
+    }
+
+    private static void answer(DatagramSocket socket, DatagramPacket asked) {
+        work();
+        try {
+            socket.send(new DatagramPacket(new byte[ANSWER_BYTES], ANSWER_BYTES, asked.getSocketAddress()));
+        } catch (IOException end) {
+            System.err.println(end);
+        }
     }
 
     private static void unix(String folder) throws IOException {
