@@ -30,7 +30,6 @@ mod limits;
 pub mod measure;
 pub mod messages;
 mod need;
-mod owners;
 mod period;
 mod piece;
 mod remainder;

@@ -2,12 +2,10 @@
 
 pub mod aarch64;
 pub mod block_io;
-mod busiest;
 pub mod calls;
 pub mod code_cache;
 pub mod collections;
 mod cpu_shortage;
-pub mod disk_counts;
 pub mod event_loops;
 pub mod faults;
 pub mod growth;
@@ -26,6 +24,5 @@ pub mod unsent;
 pub mod waits;
 pub mod waits_below;
 
-pub use busiest::{Busiest, busiest};
 pub use cpu_shortage::{CpuShortage, cpu_shortage};
 pub use fathom_timeline::median;

@@ -1,5 +1,7 @@
 //! Threads of the application could have run but had no CPU, because something else ran.
 
+mod busiest;
+
 use std::collections::HashMap;
 
 use fathom_evidence::detail::RunQueueWait;
@@ -7,9 +9,10 @@ use fathom_evidence::kinds::{counter, event};
 use fathom_timeline::ThreadState;
 
 use crate::limits::HALF_A_THREAD;
-use crate::measure::{Busiest, busiest, cpu_shortage};
+use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Need, Support, format};
+use busiest::{Busiest, busiest};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
