@@ -26,63 +26,9 @@ use crate::sources::{Series, Sources};
 use crate::startup::Startup;
 use crate::states::{Collection, Origin, Scope, Stop, ThreadState, Wait};
 use rows::Limits;
+pub use rows::SignalKind;
 
 const SECOND: f64 = BUCKET_NS as f64;
-
-/// What a signal measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SignalKind {
-    /// A person said so.
-    Given,
-    /// 99th percentile of the requests' latency, in ns.
-    RequestLatency,
-    /// Median of the requests' latency, in ns.
-    MedianLatency,
-    /// Share of the requests of a second that were late, where those are few of all but more than at other times.
-    RareRequests,
-    /// For how long half of the requests lay in their sockets until somebody read them, in ns.
-    UnreadRequests,
-    /// Share of time in which the whole application stood still.
-    Stopped,
-    /// Share of time in which full collections, or ones that were asked for, stopped everything:
-    /// no healthy service has them again and again.
-    FullCollections,
-    /// Share of time for which a CPU quota stopped the process, where requests wait for that.
-    Throttled,
-    /// Threads waiting for locks, on average.
-    Locks,
-    /// Threads in a deadlock, as the JVM found them.
-    Deadlock,
-    /// Threads waiting for permits of semaphores or for objects of a pool, on average.
-    Permits,
-    /// Threads waiting for other services or files, on average.
-    InputOutput,
-    /// Threads of the application waiting for a CPU, on average.
-    RunQueue,
-    /// Threads of the application waiting for pages of memory, on average.
-    PageFaults,
-    /// Datagrams per second that were lost because nobody took them from a socket of the process.
-    LostDatagrams,
-    /// Attempts to connect per second that were dropped because nobody accepted those before.
-    RefusedConnections,
-    /// Requests that nobody answered, on average, while threads hang or their clients give up.
-    UnansweredRequests,
-    /// Threads waiting for the collector to free memory, on average.
-    AllocationStalls,
-    /// Cores used by compiler threads to compile again what was compiled before.
-    Recompiling,
-    /// Collections per second that were started to free code.
-    FreeingCode,
-    /// Cores used by the collector.
-    Collecting,
-    /// Cores used by interpreted code after start-up.
-    Interpreting,
-    /// Share of the CPUs that the process uses, when they are nearly all in use.
-    Cpu,
-    /// Cores used by the kernel and the JVM on the application's threads: only asked for when no
-    /// other signal leads to a cause.
-    BelowJava,
-}
 
 /// A signal over time with its limits.
 #[derive(Debug, Clone)]
