@@ -15,7 +15,7 @@ use crate::intervals::Intervals;
 use calls::{Call, Calls};
 use clients::Clients;
 use peers::Peers;
-use users::{Answer, AtSockets, Port, Request};
+use users::{AtSockets, Port, Request};
 
 /// What a recording knows of it.
 #[derive(Debug)]
@@ -53,17 +53,7 @@ impl<'a> Traffic<'a> {
         };
         let told = rows.iter().map(|row| {
             let span = self.recording.spans.row(*row as usize);
-            Request {
-                from_ns: span.time_ns,
-                to_ns: span.end_ns(),
-                answer: Answer::Sent,
-                weight: 1.0,
-                unsent: None,
-                unread_ns: 0,
-                threads: [0; 2],
-                worked_on: None,
-                uncertain_ns: 0,
-            }
+            Request::answered(span.time_ns, span.end_ns())
         });
         told.chain(measured.iter().copied())
     }
