@@ -63,12 +63,8 @@ pub(crate) struct Waits<'v, 'a> {
 
 impl<'v, 'a> Waits<'v, 'a> {
     pub(crate) fn new(sources: &'v Sources<'a>) -> Waits<'v, 'a> {
-        Waits {
-            sources,
-            places: Places::of(sources, is_for_a_mutex),
-            by_stack: HashMap::new(),
-            standing: HashMap::new(),
-        }
+        let places = Places::of(sources, is_for_a_mutex);
+        Waits { sources, places, by_stack: HashMap::new(), standing: HashMap::new() }
     }
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
@@ -92,10 +88,10 @@ impl<'v, 'a> Waits<'v, 'a> {
 
     /// What a read that the JVM tells of waited for. A thread that does nothing but read from a pipe waits for what it is told to do.
     pub(crate) fn of_file(&mut self, read: &Span, state: ThreadState) -> ThreadState {
-        match of_file(self.sources.recording, read, state) {
-            PROCESS => self.in_place(read, PROCESS),
-            state => state,
-        }
+        let recording = self.sources.recording;
+        // A pipe has no name.
+        let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
+        if is_of_a_pipe { self.in_place(read, PROCESS) } else { state }
     }
 
     /// What a wait is, given where the thread waits. Whoever waits for a permit in the idle branch of its loop lacks none, nor is it
@@ -278,12 +274,6 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
         }
         _ => ThreadState::Unknown,
     }
-}
-
-/// What a read that the JVM tells of waited for: of a file, or of a pipe, which has no name.
-fn of_file(recording: &Recording, read: &Span, state: ThreadState) -> ThreadState {
-    let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
-    if is_of_a_pipe { PROCESS } else { state }
 }
 
 /// Kinds of spans in which a thread waits as the JVM tells it, for what does not depend on more.

@@ -84,21 +84,17 @@ fn each(sources: &Sources<'_>, kind: &str, mut see: impl FnMut(u32, &Span)) {
 }
 
 fn add(found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
-    found.entry(span.tid).or_default().push(Candidate::new(
-        state.row().precedence,
-        state,
-        span.time_ns,
-        span.end_ns(),
-        row,
-    ));
+    add_as(state.row().precedence, found, row, span, state);
+}
+
+fn add_as(precedence: Precedence, found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
+    let candidate = Candidate::new(precedence, state, span.time_ns, span.end_ns(), row);
+    found.entry(span.tid).or_default().push(candidate);
 }
 
 /// What a stack says of a thread that stood still: less than the JVM, which knows what it parked on and for whom.
 fn add_sampled(found: &mut ByThread, row: u32, wait: &Span, state: Option<ThreadState>) {
-    if let Some(state) = state {
-        let candidate = Candidate::new(Precedence::Sampled, state, wait.time_ns, wait.end_ns(), row);
-        found.entry(wait.tid).or_default().push(candidate);
-    }
+    state.into_iter().for_each(|state| add_as(Precedence::Sampled, found, row, wait, state));
 }
 
 /// A read of a service waits for its answer; of one that answers in this program, for as long as who answers sleeps: the
