@@ -4,11 +4,9 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
-mod at_start;
 mod hanging;
 pub(crate) mod lasting;
 pub(crate) mod latency;
-mod made_of;
 mod pools;
 pub(crate) mod rare;
 mod rows;
@@ -79,6 +77,13 @@ impl Signal {
     pub(crate) fn in_work<'a>(&'a self, startup: Startup, passed_over: &'a [bool]) -> impl Iterator<Item = f64> + 'a {
         let later = self.values.iter().zip(passed_over).skip(self.kind.ordinary_at_start(startup));
         later.filter(|(value, passed_over)| value.is_finite() && !**passed_over).map(|(value, _)| *value)
+    }
+
+    /// Zeros what is usual while a JVM starts.
+    fn forget_start(&mut self, startup: Startup) {
+        let (kind, ordinary) = (self.kind, self.kind.ordinary_at_start(startup).min(self.values.len()));
+        let usual = self.values[..ordinary].iter_mut().filter(|value| !kind.stands_still(**value));
+        usual.for_each(|value| *value = 0.0);
     }
 
     /// Whether it counts threads that wait.

@@ -4,6 +4,8 @@ use super::INTERPRETED_SHARE;
 use super::latency::UNNOTICED_NS;
 use crate::requests::NOTICED_NS;
 use crate::startup::Startup;
+use crate::states::ThreadState::{self, Blocked, Collector, Compiler, Runnable, Running, Stopped};
+use crate::states::{Layer, Origin, Scope, Stop, Wait};
 
 /// From which values of a signal on a second is slow.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +53,8 @@ struct Row {
     unit: &'static str,
     about: About,
     at_start: AtStart,
+    /// Whether it counts thread time of a kind; none for a signal that counts something else.
+    made_of: fn(ThreadState) -> bool,
     limits: Limits,
 }
 
@@ -71,8 +75,15 @@ const CORES: Limits = Limits { alone: 8.0, run: 3, ..OFTEN };
 
 const LATENCY: Limits = Limits { floor: UNNOTICED_NS, alone: NOTICED_NS, run: 3, ideal_is_zero: false, ..OFTEN };
 
-const GIVEN: Row =
-    Row { name: "given", says: "as given", unit: "", about: About::Anything, at_start: AtStart::Never, limits: ONCE };
+const GIVEN: Row = Row {
+    name: "given",
+    says: "as given",
+    unit: "",
+    about: About::Anything,
+    at_start: AtStart::Never,
+    made_of: |_| false,
+    limits: ONCE,
+};
 
 const REQUESTS: Row = Row {
     name: "request_latency",
@@ -128,12 +139,13 @@ signals! {
         limits: Limits { floor: NOTICED_NS, alone: f64::INFINITY, ideal_is_zero: true, ..LATENCY }, ..REQUESTS },
     /// Share of time in which the whole application stood still.
     Stopped = Row { name: "stopped", says: "the application was stopped for up to {} of a second",
-        ..SHARE },
+        made_of: |state| matches!(state, Stopped(_)), ..SHARE },
     /// Share of time in which full collections, or ones that were asked for, stopped everything:
     /// no healthy service has them again and again.
     FullCollections = Row { name: "full_collections",
         says: "full or explicit GCs paused the application for up to {} of a second",
-        limits: Limits { floor: 0.03, alone: 0.03, ..OFTEN }, ..SHARE },
+        limits: Limits { floor: 0.03, alone: 0.03, ..OFTEN },
+        made_of: is_never_usual, ..SHARE },
     /// Share of time for which a CPU quota stopped the process, where requests wait for that.
     // Less is a burst now and then: a service without a quota stops as long for a collection.
     Throttled = Row { name: "throttled",
@@ -141,7 +153,8 @@ signals! {
         limits: LASTING, ..SHARE },
     /// Threads waiting for locks, on average.
     Locks = Row { name: "locks", says: "up to {} threads waited for locks",
-        limits: Limits { alone: 3.0, least_part: 0.2, ..WAITS }, ..THREADS },
+        limits: Limits { alone: 3.0, least_part: 0.2, ..WAITS },
+        made_of: |state| state == Blocked(Wait::Lock), ..THREADS },
     /// Threads in a deadlock, as the JVM found them.
     // A single dump stands for a second, which may lie in two of the grid's.
     Deadlock = Row { name: "deadlock", says: "the JVM found up to {} threads in a deadlock",
@@ -150,18 +163,21 @@ signals! {
     // Waits that no pool is made for make its ideal zero (`pools`).
     Permits = Row { name: "permits",
         says: "up to {} threads waited for permits of a semaphore or for objects of a pool",
-        limits: Limits { factor: 2.0, ideal_is_zero: false, ..WAITS }, ..THREADS },
+        limits: Limits { factor: 2.0, ideal_is_zero: false, ..WAITS },
+        made_of: |state| matches!(state, Blocked(Wait::Permit | Wait::Pool)), ..THREADS },
     /// Threads waiting for other services or files, on average.
     InputOutput = Row { name: "input_output",
         says: "up to {} threads waited for other services or files",
-        limits: Limits { factor: 2.0, ideal_is_zero: false, ..WAITS }, ..THREADS },
+        limits: Limits { factor: 2.0, ideal_is_zero: false, ..WAITS },
+        made_of: is_input_output, ..THREADS },
     /// Threads of the application waiting for a CPU, on average.
     RunQueue = Row { name: "run_queue", says: "up to {} threads waited for a CPU",
         at_start: AtStart::WarmUp,
-        limits: Limits { alone: 4.0, ideal_is_zero: false, ..WAITS }, ..THREADS },
+        limits: Limits { alone: 4.0, ideal_is_zero: false, ..WAITS },
+        made_of: |state| state == Runnable, ..THREADS },
     /// Threads of the application waiting for pages of memory, on average.
     PageFaults = Row { name: "page_faults", says: "up to {} threads waited for pages of memory",
-        ..THREADS },
+        made_of: |state| state == Blocked(Wait::PageFault), ..THREADS },
     /// Datagrams per second that were lost because nobody took them from a socket of the process.
     LostDatagrams = Row { name: "lost_datagrams", says: "up to {} datagrams were lost in a second",
         ..HARM },
@@ -176,10 +192,11 @@ signals! {
         limits: Limits { floor: 1.0, ..LASTING }, ..HARM },
     /// Threads waiting for the collector to free memory, on average.
     AllocationStalls = Row { name: "allocation_stalls", says: "up to {} threads waited for memory",
-        ..THREADS },
+        made_of: |state| matches!(state, Blocked(Wait::AllocationStall | Wait::DirectMemory)), ..THREADS },
     /// Cores used by compiler threads to compile again what was compiled before.
     Recompiling = Row { name: "recompiling", says: "recompiling took up to {} cores",
-        limits: Limits { floor: 0.2, least_part: 0.2, ..CORES }, ..WORK },
+        limits: Limits { floor: 0.2, least_part: 0.2, ..CORES },
+        made_of: |state| state == Compiler, ..WORK },
     /// Collections per second that were started to free code.
     // Since JDK 20 the collector frees code. Once or twice while a program grows is upkeep: again and again means that what is
     // freed is needed.
@@ -188,10 +205,12 @@ signals! {
         limits: Limits { floor: 0.5, run: 5, ..LASTING }, ..THREADS },
     /// Cores used by the collector.
     Collecting = Row { name: "collecting", says: "the collector took up to {} cores",
-        limits: Limits { floor: 0.25, ideal_is_zero: false, least_part: 0.25, ..CORES }, ..WORK },
+        limits: Limits { floor: 0.25, ideal_is_zero: false, least_part: 0.25, ..CORES },
+        made_of: |state| matches!(state, Collector(_)), ..WORK },
     /// Cores used by interpreted code after start-up.
     Interpreting = Row { name: "interpreting", says: "interpreted code took up to {} cores",
-        limits: Limits { run: 5, least_part: INTERPRETED_SHARE, ..CORES }, ..WORK },
+        limits: Limits { run: 5, least_part: INTERPRETED_SHARE, ..CORES },
+        made_of: |state| state == Running(Layer::Interpreted), ..WORK },
     /// Share of the CPUs that the process uses, when they are nearly all in use.
     // Running is not slowness, being out of CPU is: only seconds with nearly all CPUs in use count.
     Cpu = Row { name: "cpu", says: "the process used up to {} of the CPUs",
@@ -202,8 +221,23 @@ signals! {
     BelowJava = Row { name: "below_java",
         says: "the kernel and the JVM took up to {} cores on the application's threads",
         at_start: AtStart::Boot,
-        limits: Limits { factor: 1.5, run: 5, ideal_is_zero: false, ..LASTING }, ..WORK },
+        limits: Limits { factor: 1.5, run: 5, ideal_is_zero: false, ..LASTING },
+        made_of: ThreadState::is_below_java, ..WORK },
 }
+
+/// Stops that no healthy service has again and again.
+fn is_never_usual(state: ThreadState) -> bool {
+    matches!(state, Stopped(Stop::Collection(of)) if of.scope == Scope::Full || of.origin == Origin::Explicit)
+}
+
+/// Waits for other services and for files.
+fn is_input_output(state: ThreadState) -> bool {
+    use Wait::{Connect, File, FileLock, NameLookup, Process, Socket};
+    matches!(state, Blocked(Socket | File | NameLookup | FileLock | Process | Connect))
+}
+
+/// A JVM that starts stops for a while; one that stands still for half of a second or more does nothing else. Part of a second.
+const STANDS_STILL: f64 = 0.5;
 
 impl SignalKind {
     fn row(self) -> &'static Row {
@@ -223,6 +257,16 @@ impl SignalKind {
     /// What is said of the worst value, `{}`, in a slow stretch.
     pub fn says(self) -> &'static str {
         self.row().says
+    }
+
+    /// Whether it counts time of this kind.
+    pub fn is_made_of(self, state: ThreadState) -> bool {
+        (self.row().made_of)(state)
+    }
+
+    /// Whether a value of it says that the whole application stood still for most of the time.
+    pub(super) fn stands_still(self, value: f64) -> bool {
+        matches!(self, SignalKind::Stopped | SignalKind::FullCollections) && value >= STANDS_STILL
     }
 
     pub(crate) fn limits(self) -> Limits {
