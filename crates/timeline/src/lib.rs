@@ -22,6 +22,8 @@ mod quota;
 mod read_times;
 mod requests;
 mod rhythm;
+#[cfg(test)]
+mod scaffold;
 mod scopes;
 mod short_waits;
 mod signals;

@@ -291,6 +291,7 @@ pub(crate) const PLAIN: &[(&str, ThreadState)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaffold::stack;
 
     const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
 
@@ -310,14 +311,6 @@ mod tests {
         ] {
             assert_eq!(of_class(class), expected, "{class}");
         }
-    }
-
-    fn stack(recording: &mut Recording, leaf_to_root: &[&str]) -> StackId {
-        leaf_to_root.iter().rev().fold(StackId(0), |parent, symbol| {
-            let frame = Frame { symbol: recording.strings.intern(symbol), ..Default::default() };
-            let frame = recording.stacks.intern_frame(frame);
-            recording.stacks.intern(parent, frame)
-        })
     }
 
     #[test]
