@@ -14,7 +14,6 @@ mod frames;
 mod grid;
 mod idle;
 mod intervals;
-mod looks;
 mod median;
 pub mod messages;
 mod partition;

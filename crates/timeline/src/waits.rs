@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use fathom_evidence::detail::{Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId};
@@ -21,7 +22,6 @@ const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
 const PROCESS: ThreadState = ThreadState::Blocked(Wait::Process);
 const CONNECT: ThreadState = ThreadState::Blocked(Wait::Connect);
-const DIRECT_MEMORY: ThreadState = ThreadState::Blocked(Wait::DirectMemory);
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
 /// Pools in which a thread waits at a latch of the JDK until another thread hands an object over: it is no task that it waits for.
@@ -92,6 +92,16 @@ impl<'v, 'a> Waits<'v, 'a> {
         // A pipe has no name.
         let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
         if is_of_a_pipe { self.in_place(read, PROCESS) } else { state }
+    }
+
+    /// What a wait was that only looks found the thread in. A thread dump says how it waited and on what; of a profiler's samples only
+    /// the stack tells.
+    pub(crate) fn of_look(&mut self, wait: &Span) -> Option<ThreadState> {
+        match from_text::<Detail>(self.sources.recording.text(wait.detail)).how.as_deref() {
+            None => self.of_standing(wait),
+            Some(span::MONITOR_ENTER) => Some(LOCK),
+            Some(_) => Some(self.of_park(wait)),
+        }
     }
 
     /// What a wait is, given where the thread waits. Whoever waits for a permit in the idle branch of its loop lacks none, nor is it
@@ -210,12 +220,6 @@ fn of_class(class: &str) -> Option<ThreadState> {
     let is_condition = simple.contains("Condition");
     let is_of = |wait: &&Wait| begins_with(simple, wait.row().classes) && !is_condition;
     Wait::ALL.iter().find(is_of).map(|wait| ThreadState::Blocked(*wait))
-}
-
-/// What a thread that called `System.gc()` waits for: whoever needs direct memory cannot go on without it. Others may ask for a
-/// collection because they have nothing else to do.
-pub(crate) fn of_system_gc(of_frames: Option<ThreadState>) -> Option<ThreadState> {
-    of_frames.filter(|state| *state == DIRECT_MEMORY)
 }
 
 /// Functions of the kernel in which a thread makes room in memory itself, or is held up because its container uses too much.

@@ -7,7 +7,6 @@ use fathom_evidence::tables::Span;
 
 use super::sweep::Candidate;
 use crate::idle::only_readers;
-use crate::looks;
 use crate::read_times::TOLD_BY_CALLS;
 use crate::sources::Sources;
 use crate::states::{Precedence, ThreadState, Wait};
@@ -36,14 +35,16 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         each(sources, kind, |row, wait| add(&mut found, row, wait, waits.of_park(wait)));
     }
     // In a program that is its own service whoever sleeps is what the others wait for.
-    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.traffic.calls_itself() {
+    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.traffic.peers.has_own() {
         true => ThreadState::Idle,
         false => waits.of_park(wait),
     };
     each(sources, span::SLEEP, |row, wait| add(&mut found, row, wait, of_sleep(&mut waits, wait)));
     each(sources, span::SYSTEM_GC, |row, call| {
-        if let Some(state) = waits::of_system_gc(waits.of_frames(call.stack_id)) {
-            add(&mut found, row, call, state);
+        // Who needs direct memory cannot go on without it. Others may ask for a collection because they have nothing else to do.
+        let memory = ThreadState::Blocked(Wait::DirectMemory);
+        if waits.of_frames(call.stack_id) == Some(memory) {
+            add(&mut found, row, call, memory);
         }
     });
     each(sources, span::SYSTEM_CALL, |row, call| {
@@ -61,9 +62,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
             add_sampled(&mut found, row, wait, waits.of_standing(wait));
         }
     });
-    each(sources, span::SAMPLED_WAIT, |row, wait| {
-        add_sampled(&mut found, row, wait, looks::state(sources.recording, &mut waits, wait));
-    });
+    each(sources, span::SAMPLED_WAIT, |row, wait| add_sampled(&mut found, row, wait, waits.of_look(wait)));
     let readers = only_readers(sources);
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
         each(sources, kind, |row, socket| match readers.contains(&socket.tid) {
@@ -103,7 +102,7 @@ fn add_socket(sources: &Sources<'_>, found: &mut ByThread, row: u32, socket: &Sp
     if !sources.traffic.is_service(socket) {
         return add(found, row, socket, ThreadState::Idle);
     }
-    let waited_ns = sources.traffic.waited_for_service_ns(socket).min(socket.duration_ns.max(0));
+    let waited_ns = sources.traffic.peers.waited_ns(socket).min(socket.duration_ns.max(0));
     let answer = Span { time_ns: socket.end_ns().saturating_sub(waited_ns), duration_ns: waited_ns, ..*socket };
     add(found, row, &answer, ThreadState::Blocked(Wait::Socket));
     add(found, row, socket, ThreadState::Idle);

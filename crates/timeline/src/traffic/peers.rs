@@ -61,7 +61,7 @@ impl Peers {
         }
     }
 
-    /// Whether the program is its own service.
+    /// Whether the program is its own service: some of its threads call others of it.
     pub(crate) fn has_own(&self) -> bool {
         !self.own.is_empty()
     }
@@ -76,7 +76,7 @@ impl Peers {
         peer_of_call(recording, call).map(|(peer, _)| peer).filter(|peer| self.called.contains(peer))
     }
 
-    /// For how long a service kept this wait waiting.
+    /// For how long a service kept this wait waiting; without end where all of it was for one.
     pub(crate) fn waited_ns(&self, socket: &Span) -> i64 {
         if self.services.contains(&socket.name) { i64::MAX } else { self.slept_ns(socket) }
     }
