@@ -10,6 +10,7 @@ pub mod event_loops;
 pub mod faults;
 pub mod growth;
 pub mod handling;
+pub mod lengths;
 pub mod memory_pressure;
 pub mod recording_threshold;
 pub mod requests;
