@@ -159,7 +159,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
 }
 
 fn missing_for(need: &Need) -> Missing {
-    let of_kernel = |says: &str| Missing::from_kernel(says);
+    let of_kernel = Missing::from_kernel;
     let of_jvm = |says: &str, record_with: &str| Missing { says: says.to_owned(), record_with: record_with.to_owned() };
     const LOG: &str = "-Xlog:gc*,safepoint*:file=gc.log:time,uptime,level,tags";
     match *need {
@@ -199,11 +199,8 @@ fn are_block_requests_recorded(comparison: &Comparison<'_>) -> bool {
 
 /// Whether a counter was read for nearly all of the slow time: a row is written when its number changes, and when a look ends.
 fn is_counted(comparison: &Comparison<'_>, name: &str) -> bool {
-    let times = || {
-        let all = comparison.sources().counters(name).into_values().flat_map(|series| series.0);
-        all.map(|(time_ns, _)| time_ns).collect::<Vec<i64>>()
-    };
-    let times = times();
+    let all = comparison.sources().counters(name).into_values().flat_map(|series| series.0);
+    let times: Vec<i64> = all.map(|(time_ns, _)| time_ns).collect();
     let Some((first, last)) = times.iter().min().zip(times.iter().max()) else { return false };
     let slow = &comparison.slow.time;
     let read_ns = slow.within_ns(first.saturating_sub(BUCKET_NS), last.saturating_add(BUCKET_NS));

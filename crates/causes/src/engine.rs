@@ -22,12 +22,7 @@ const ANSWERS_SUSPICION: f64 = 0.5;
 
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
-    investigate(recording, options).map_or_else(|| explain_nothing(recording), |(_, explanation)| explanation)
-}
-
-/// The answer for a recording without anything in it that has a time.
-pub fn explain_nothing(recording: &Recording) -> Explanation {
-    summary::of_nothing(recording)
+    investigate(recording, options).map_or_else(|| summary::of_nothing(recording), |(_, explanation)| explanation)
 }
 
 /// Explains a recording and gives the account that the explanation is about. `None` when nothing in

@@ -50,6 +50,7 @@ pub use median::{median, quantile, ranks};
 use messages::{Lines, Messages};
 pub use partition::{Partition, Segment};
 pub use quota::{Quota, ran_and_waited};
+pub use read_times::TRACES;
 pub use requests::divided::Divided;
 pub use requests::quality::{Flaw, MOVES_P99};
 pub use requests::unpaired::Unpaired;

@@ -14,7 +14,7 @@ use crate::sources::Sources;
 pub(crate) const TOLD_BY_CALLS: [&str; 3] = [span::FILE_READ, span::FILE_WRITE, span::FILE_FORCE];
 
 /// Sources of system calls that may have been attached for some seconds only.
-const TRACES: [&str; 3] = ["strace", "perf_trace", "perf_data"];
+pub const TRACES: [&str; 3] = ["strace", "perf_trace", "perf_data"];
 
 impl Sources<'_> {
     /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
