@@ -100,7 +100,7 @@ impl Signal {
     /// are still closer to them than to the quiet seconds.
     pub(crate) fn slow(&self, threshold: f64, quiet: f64, warm_up_buckets: usize) -> Vec<bool> {
         // A JVM that starts runs interpreted code for a while: what is jitter later is nothing then.
-        let starting = if self.limits.floor == latency::UNNOTICED_NS {
+        let starting = if self.limits.floor == rows::UNNOTICED_NS {
             threshold.max(2.0 * latency::JITTER_P99_NS)
         } else {
             threshold
@@ -112,7 +112,7 @@ impl Signal {
         for (start, end) in runs(&over) {
             let alone = self.values[start..end].iter().any(|value| *value >= self.limits.alone);
             // A JVM that starts is slow for a few seconds: that is its start, and no slowdown.
-            let is_faint = self.limits.floor == latency::UNNOTICED_NS
+            let is_faint = self.limits.floor == rows::UNNOTICED_NS
                 && self.values[start..end].iter().all(|value| *value < FAINT_NS);
             let run = if end <= warm_up_buckets || is_faint { self.limits.run.max(LONG_RUN) } else { self.limits.run };
             let stands_still = self.values[start..end].iter().any(|value| self.kind.stands_still(*value));

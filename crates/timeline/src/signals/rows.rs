@@ -1,11 +1,13 @@
 //! One row per signal: its name, what it measures, and from which values on a second is slow by it.
 
 use super::INTERPRETED_SHARE;
-use super::latency::UNNOTICED_NS;
 use crate::requests::NOTICED_NS;
 use crate::startup::Startup;
 use crate::states::ThreadState::{self, Blocked, Collector, Compiler, Runnable, Running, Stopped};
 use crate::states::{Layer, Origin, Scope, Stop, Wait};
+
+/// What nobody who waits for an answer notices, in ns.
+pub(super) const UNNOTICED_NS: f64 = 1e6;
 
 /// From which values of a signal on a second is slow.
 #[derive(Debug, Clone, Copy)]
