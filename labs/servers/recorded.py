@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import pwd
 import re
 import socket
@@ -120,6 +121,8 @@ def run_cases(parser: argparse.ArgumentParser, cases: list[str], run: type[Proce
 
 def wrong_answers(lab: type[Processes], jdk: Path, classpath: str, case: str, chosen: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="fathom-servers-") as scratch:
+        # A server without rights has its folder in there.
+        os.chmod(scratch, 0o755)
         folder = (chosen.keep or Path(scratch)) / f"{jdk.name}-{case}"
         folder.mkdir(parents=True, exist_ok=True)
         for port in PORTS:
