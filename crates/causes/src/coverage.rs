@@ -123,7 +123,7 @@ fn unobserved(comparison: &Comparison<'_>) -> Option<Missing> {
 
 fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
     /// Where more of the lost time is unknown, handlers without a thread of their own wait where no thread is seen to.
-    const MOST: f64 = 0.5;
+    const MAX_UNKNOWN_SHARE: f64 = 0.5;
     let has_spans = |kind: &str| comparison.sources().spans(kind).len() > 0;
     match need {
         Need::Collections => comparison.has_collections(),
@@ -136,7 +136,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Counter(name) => is_counted(comparison, name),
         Need::Spans(span::SAMPLED_WAIT, collector) => {
             (comparison.has_short_sampled_waits() || comparison.has_source(collector))
-                && unknown_share(comparison) <= MOST
+                && unknown_share(comparison) <= MAX_UNKNOWN_SHARE
         }
         Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => comparison.has_short_calls(),
         Need::Spans(span::SYSTEM_CALL, _) => are_calls_recorded(comparison),

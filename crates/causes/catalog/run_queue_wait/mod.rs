@@ -90,14 +90,14 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
 fn fills_the_cpus_itself(comparison: &Comparison<'_>) -> Option<(f64, Busiest)> {
     let shortage = cpu_shortage(comparison);
     let (used, own) = shortage.machine.zip(shortage.own)?;
-    let fills = shortage.is_full() == Some(true) && own >= MOST * used;
+    let fills = shortage.is_full() == Some(true) && own >= MAJORITY * used;
     // Looks at all samples, and is only asked for where it counts.
     let busiest = fills.then(|| busiest(comparison))??;
-    (busiest.part >= MOST).then_some((own, busiest))
+    (busiest.part >= MAJORITY).then_some((own, busiest))
 }
 
 /// More than this part of something is most of it.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 fn of_busiest(comparison: &Comparison<'_>, busiest: &Busiest) -> Evidence {
     let label = format!("part of the application's CPU in {}", busiest.method);
