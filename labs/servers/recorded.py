@@ -37,11 +37,11 @@ class Processes(processes.Processes):
     def __init__(self, jdk: Path, classpath: str, folder: Path, untouched: bool = False) -> None:
         super().__init__(jdk / "bin" / "java", classpath, folder)
         self.jdk = jdk
-        self.manners = UNTOUCHED if untouched else ()
+        self.settings = UNTOUCHED if untouched else ()
         self.group: Group | None = None
 
     def recorder(self, pid: int, seconds: int, name: str = "recording") -> subprocess.Popen:
-        return super().recorder(pid, seconds, name, self.manners)
+        return super().recorder(pid, seconds, name, self.settings)
 
     def answer_of(self, record: subprocess.Popen, patience_s: int, name: str = "recording") -> dict:
         """What is said of the recording when it has ended."""
