@@ -1,6 +1,6 @@
 # The front door: everything a developer or a continuous build does, in one word each. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: miri minimal twice test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet load experiments fleet-spark real-labs deps deps-demo deps-dist dist image bare notebook site clean
+.PHONY: miri minimal twice test-guest test-cross help demo page build test fmt lint docs fuzz bench bench-jfr bench-gc-log bench-record bench-per-event bench-page bench-truth try-kill try-silent try-jdks try-containers bench-fleet load experiments fleet-spark server-labs deps deps-demo deps-dist dist image bare notebook site clean
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -108,8 +108,8 @@ try-jdks: build ## JDK 8, 11, 17, 21 and 25, with other roots and other libcs, r
 try-containers: build ## what is seen of a JVM in a container, from a node and from sidecars; root, runc
 	trials/containers/run
 
-real-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in known ways, recorded and explained; root
-	labs/real/run
+server-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in known ways, recorded and explained; root
+	labs/servers/shop
 
 deps: ## installs what build, test and bench need and this machine lacks
 	.ci/deps

@@ -1,6 +1,9 @@
 //! Puts every lab into the program: its declaration and its sources, so that a lab runs on a machine that has a JDK
 //! and the program but not the project's folder.
 
+#[path = "../crates/folders.rs"]
+mod folders;
+
 use std::env;
 use std::fmt::Write;
 use std::fs;
@@ -10,11 +13,11 @@ use std::path::{Path, PathBuf};
 const DECLARATION: &str = "lab.json";
 
 fn main() {
-    let here = fathom_scan::root();
+    let here = folders::root();
     let catalog = here.join("../crates/causes/catalog");
-    let of_causes = fathom_scan::folders(&catalog, &format!("lab/{DECLARATION}"));
+    let of_causes = folders::holding(&catalog, &format!("lab/{DECLARATION}"));
     let mut labs: Vec<PathBuf> = of_causes.iter().map(|cause| cause.join("lab")).collect();
-    labs.extend(fathom_scan::folders(&here.join("programs"), DECLARATION));
+    labs.extend(folders::holding(&here.join("programs"), DECLARATION));
 
     let mut code = String::from("pub(crate) static LABS: &[Embedded] = &[\n");
     for lab in &labs {

@@ -1,5 +1,8 @@
 //! Finds the causes: every folder of `catalog` with a `mod.rs`.
 
+#[path = "../folders.rs"]
+mod folders;
+
 fn main() {
-    fathom_scan::modules(&fathom_scan::root().join("catalog"), "CAUSE", "crate::Cause", "catalog.rs");
+    folders::modules(&folders::root().join("catalog"), "CAUSE", "crate::Cause", "catalog.rs");
 }

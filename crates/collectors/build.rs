@@ -2,6 +2,9 @@
 //! `NAME/NAME.bpf.c`, to `NAME.bpf.o`. Builds in the async-profiler that `.ci/async-profiler` put under
 //! `target` of the workspace; without it the program is complete but for that collector.
 
+#[path = "../folders.rs"]
+mod folders;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +14,9 @@ use libbpf_rs::Linker;
 use libbpf_rs::libbpf_sys::API_HEADERS;
 
 fn main() {
-    let root = fathom_scan::root();
+    let root = folders::root();
     let sources = root.join("src");
-    fathom_scan::modules(&sources, "COLLECTOR", "dyn crate::Collector", "collectors.rs");
+    folders::modules(&sources, "COLLECTOR", "dyn crate::Collector", "collectors.rs");
     println!("cargo::rerun-if-changed={}", sources.join("bpf").display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("run by cargo"));
     compile(&programs(&sources), &out);
@@ -90,7 +93,7 @@ fn begin(name: &str, source: &Path, headers: &Path, out: &Path) -> Compiling {
     // The kernel has no canary for programs.
     clang.arg("-fno-stack-protector");
     // The same object wherever the checkout is: its line table names files.
-    clang.arg(format!("-ffile-prefix-map={}=.", fathom_scan::root().display()));
+    clang.arg(format!("-ffile-prefix-map={}=.", folders::root().display()));
     clang.arg(format!("-D__TARGET_ARCH_{}", architecture())).arg("-I").arg(headers);
     clang.arg("-c").arg(source).arg("-o").arg(&unlinked);
     let clang = clang.spawn().unwrap_or_else(|error| panic!("clang: {error}: is it installed?"));

@@ -1,5 +1,8 @@
 //! Embeds the page that `make build` left in `ui/`, or a line that says how to build it. Cargo never runs npm.
 
+#[path = "../folders.rs"]
+mod folders;
+
 use std::env;
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +18,7 @@ const NOT_BUILT: &str = "<!doctype html><meta charset=\"utf-8\"><title>Fathom</t
     <p>This fathom was built without its page: run <code>make build</code>.</p><!--FATHOM-DATA-->\n";
 
 fn main() -> io::Result<()> {
-    let root = fathom_scan::root();
+    let root = folders::root();
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let fallback = out.join("not_built.html");
     fs::write(&fallback, NOT_BUILT)?;

@@ -1,5 +1,8 @@
 //! Finds the formats: every folder of `src` with a `mod.rs`.
 
+#[path = "../folders.rs"]
+mod folders;
+
 fn main() {
-    fathom_scan::modules(&fathom_scan::root().join("src"), "READER", "dyn crate::Reader", "readers.rs");
+    folders::modules(&folders::root().join("src"), "READER", "dyn crate::Reader", "readers.rs");
 }

@@ -33,6 +33,9 @@ pub use process::stop_on_signals;
 pub use progress::{Progress, Second, TextProgress};
 pub use run::{Arrivals, JfrSettings, Lengths, LiveRecorder, Recorder, RunOptions, RunOutput};
 
+/// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
+const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
+
 /// The lab with this id, or in this folder.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+from kit import control_group
 from kit.process import cpu_s
 
 F_SETPIPE_SZ = 1031
@@ -20,7 +21,6 @@ WRITERS = 10
 DATA_MB = 500
 # What the server's group keeps beside its heap when memory becomes short.
 SHORT_MB = 60
-CGROUP = Path("/sys/fs/cgroup")
 
 
 class Illness:
@@ -117,12 +117,10 @@ class Group(Illness):
 
     def prepare(self, pid: int) -> None:
         super().prepare(pid)
-        self.group = CGROUP / self.controller / f"strangers-{pid}"
-        self.group.mkdir()
-        (self.group / "cgroup.procs").write_text(str(pid))
+        self.group = control_group.Group(pid, self.controller)
 
     def remove(self) -> None:
-        self.group.rmdir()
+        self.group.remove()
 
 
 class Quota(Group):
@@ -130,10 +128,10 @@ class Quota(Group):
         before = cpu_s(self.pid)
         time.sleep(MEASURED_S)
         used = (cpu_s(self.pid) - before) / MEASURED_S
-        (self.group / "cpu.cfs_quota_us").write_text(str(int(used * QUOTA_PART * 100_000)))
+        self.group.limit_cpus(used * QUOTA_PART)
 
     def end(self) -> None:
-        (self.group / "cpu.cfs_quota_us").write_text("-1")
+        self.group.limit_cpus(None)
 
 
 class Memory(Group):
@@ -150,17 +148,13 @@ class Memory(Group):
             data.flush()
             os.fsync(data.fileno())
             os.posix_fadvise(data.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        subprocess.run(["sh", "-c", f"echo $$ > {self.group}/cgroup.procs; cat data > /dev/null"], cwd=self.folder, check=True)
+        subprocess.run(["sh", "-c", f"echo $$ > {self.group.folder}/cgroup.procs; cat data > /dev/null"], cwd=self.folder, check=True)
 
     def begin(self) -> None:
-        (self.group / "memory.limit_in_bytes").write_text(str(self.resident() + SHORT_MB * 1_000_000))
-
-    def resident(self) -> int:
-        rows = dict(line.split() for line in (self.group / "memory.stat").read_text().splitlines())
-        return int(rows["rss"])
+        self.group.limit_memory(self.group.anonymous_bytes() + SHORT_MB * 1_000_000)
 
     def end(self) -> None:
-        (self.group / "memory.limit_in_bytes").write_text("-1")
+        self.group.limit_memory(None)
 
     def remove(self) -> None:
         super().remove()

@@ -1,17 +1,15 @@
 //! Which kinds of time causes claim in a recording: for whoever checks that the catalogue is in order.
 
 use fathom_evidence::Recording;
-use fathom_timeline::{Options, ThreadState, analyse};
+use fathom_timeline::{Options as ExplainOptions, ThreadState, analyse};
 
 use crate::catalog;
 use crate::cause::{Cause, Support};
 use crate::comparison::Comparison;
-use crate::engine::ExplainOptions;
 
 /// Each cause whose signs were seen, with each kind of time that it claims.
 pub fn claims(recording: &Recording, options: &ExplainOptions<'_>) -> Vec<(&'static Cause, ThreadState)> {
-    let options = Options { slow: options.slow, baseline: options.baseline };
-    let Some(analysis) = analyse(recording, &options) else { return Vec::new() };
+    let Some(analysis) = analyse(recording, options) else { return Vec::new() };
     let comparison = Comparison::new(&analysis);
     let of = |cause: &&'static Cause| {
         let finding = (cause.decide)(&comparison);

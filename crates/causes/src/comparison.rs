@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use fathom_evidence::kinds::{event, frame, role, span, subject};
+use fathom_evidence::kinds::{event, frame, span, subject};
 use fathom_evidence::{Frame, Recording, StackId, StrId};
 use fathom_timeline::{
     Account, Analysis, BUCKET_NS, Excess, Intervals, Segment, SignalKind, Slowdown, Sources, StopSpan, ThreadState,
@@ -358,11 +358,6 @@ impl<'a> Comparison<'a> {
     /// Name of a thread.
     pub fn thread_name(&self, tid: i64) -> &'a str {
         self.recording().threads.get(tid).map_or("", |thread| self.recording().text(thread.name))
-    }
-
-    /// Whether a thread is one of the JVM's compilers.
-    pub fn is_compiler(&self, tid: i64) -> bool {
-        self.sources().role(tid) == role::COMPILER
     }
 }
 

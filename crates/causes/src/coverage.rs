@@ -123,7 +123,7 @@ fn unobserved(comparison: &Comparison<'_>) -> Option<Missing> {
 
 fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
     /// Where more of the lost time is unknown, handlers without a thread of their own wait where no thread is seen to.
-    const MOST: f64 = 0.5;
+    const MAX_UNKNOWN_SHARE: f64 = 0.5;
     let has_spans = |kind: &str| comparison.sources().spans(kind).len() > 0;
     match need {
         Need::Collections => comparison.has_collections(),
@@ -136,7 +136,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
         Need::Counter(name) => is_counted(comparison, name),
         Need::Spans(span::SAMPLED_WAIT, collector) => {
             (comparison.has_short_sampled_waits() || comparison.has_source(collector))
-                && unknown_share(comparison) <= MOST
+                && unknown_share(comparison) <= MAX_UNKNOWN_SHARE
         }
         Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => comparison.has_short_calls(),
         Need::Spans(span::SYSTEM_CALL, _) => are_calls_recorded(comparison),
@@ -159,7 +159,7 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
 }
 
 fn missing_for(need: &Need) -> Missing {
-    let of_kernel = |says: &str| Missing::from_kernel(says);
+    let of_kernel = Missing::from_kernel;
     let of_jvm = |says: &str, record_with: &str| Missing { says: says.to_owned(), record_with: record_with.to_owned() };
     const LOG: &str = "-Xlog:gc*,safepoint*:file=gc.log:time,uptime,level,tags";
     match *need {
@@ -199,11 +199,8 @@ fn are_block_requests_recorded(comparison: &Comparison<'_>) -> bool {
 
 /// Whether a counter was read for nearly all of the slow time: a row is written when its number changes, and when a look ends.
 fn is_counted(comparison: &Comparison<'_>, name: &str) -> bool {
-    let times = || {
-        let all = comparison.sources().counters(name).into_values().flat_map(|series| series.0);
-        all.map(|(time_ns, _)| time_ns).collect::<Vec<i64>>()
-    };
-    let times = times();
+    let all = comparison.sources().counters(name).into_values().flat_map(|series| series.0);
+    let times: Vec<i64> = all.map(|(time_ns, _)| time_ns).collect();
     let Some((first, last)) = times.iter().min().zip(times.iter().max()) else { return false };
     let slow = &comparison.slow.time;
     let read_ns = slow.within_ns(first.saturating_sub(BUCKET_NS), last.saturating_add(BUCKET_NS));

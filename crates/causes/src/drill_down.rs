@@ -121,11 +121,7 @@ impl Shown<'_, '_> {
             search: self.search(&event),
             table: self.table(&event),
             event,
-            worst: if self.finding.drill_down.worst.is_empty() {
-                self.worst()
-            } else {
-                self.finding.drill_down.worst.clone()
-            },
+            worst: self.worst(),
         }
     }
 
@@ -284,8 +280,12 @@ impl Shown<'_, '_> {
         (ns as f64 >= MIN_FOUND * all as f64).then_some(frame)
     }
 
-    /// The longest stops, waits or bursts; of what is known as an amount only, the second with most of it.
+    /// Those that the cause names, else the longest stops, waits or bursts; of what is known as an amount only, the second with
+    /// most of it.
     fn worst(&self) -> Vec<Instant> {
+        if !self.finding.drill_down.worst.is_empty() {
+            return self.finding.drill_down.worst.clone();
+        }
         let found = match (self.state, &self.finding.harm) {
             (_, Some(harm)) => self.harmed(harm.when.iter()),
             (Some(ThreadState::Stopped(_)), _) => self.stops(),

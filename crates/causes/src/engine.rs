@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::Recording;
-use fathom_timeline::{Analysis, Intervals, Options, SlowInterval, Stop, ThreadState, analyse};
+use fathom_timeline::{Analysis, Intervals, Options as ExplainOptions, SlowInterval, Stop, ThreadState, analyse};
 
 use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Finding, Support};
@@ -20,29 +20,15 @@ use crate::{
 /// A cause that names a mechanism answers a suspicion when it explains this part of it.
 const ANSWERS_SUSPICION: f64 = 0.5;
 
-/// What the caller knows.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct ExplainOptions<'a> {
-    /// When it was slow, in ns since the Unix epoch.
-    pub slow: Option<(i64, i64)>,
-    /// A recording of the same service when it was well.
-    pub baseline: Option<&'a Recording>,
-}
-
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
-    investigate(recording, options).map_or_else(|| explain_nothing(recording), |(_, explanation)| explanation)
-}
-
-/// The answer for a recording without anything in it that has a time.
-pub fn explain_nothing(recording: &Recording) -> Explanation {
-    summary::of_nothing(recording)
+    investigate(recording, options).map_or_else(|| summary::of_nothing(recording), |(_, explanation)| explanation)
 }
 
 /// Explains a recording and gives the account that the explanation is about. `None` when nothing in
 /// the recording has a time.
 pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -> Option<(Analysis<'a>, Explanation)> {
-    let mut analysis = analyse(recording, &Options { slow: options.slow, baseline: options.baseline })?;
+    let mut analysis = analyse(recording, options)?;
     let answer = Answer::new(&analysis);
     // Who knows how long requests took knows whether it was slow.
     let is_known = options.slow.is_some() || analysis.account.exact_requests().is_some();

@@ -30,7 +30,6 @@ mod limits;
 pub mod measure;
 pub mod messages;
 mod need;
-mod owners;
 mod period;
 mod piece;
 mod remainder;
@@ -44,12 +43,14 @@ mod worst;
 pub use cause::{Cause, Claim, Extent, Finding, Harm, Support, ThreadTime};
 pub use claims::claims;
 pub use comparison::Comparison;
-pub use engine::{ExplainOptions, explain, explain_nothing, investigate};
+pub use engine::{explain, investigate};
 pub(crate) use explanation::Evidence;
 pub use family::{Family, Refined};
+pub use fathom_timeline::Options as ExplainOptions;
 pub use need::Need;
 pub use period::Period;
 pub use remainder::general_cause;
+pub use summary::of_nothing as explain_nothing;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 

@@ -2,16 +2,15 @@
 
 pub mod aarch64;
 pub mod block_io;
-mod busiest;
 pub mod calls;
 pub mod code_cache;
 pub mod collections;
 mod cpu_shortage;
-pub mod disk_counts;
 pub mod event_loops;
 pub mod faults;
 pub mod growth;
 pub mod handling;
+pub mod lengths;
 pub mod memory_pressure;
 pub mod recording_threshold;
 pub mod requests;
@@ -26,6 +25,5 @@ pub mod unsent;
 pub mod waits;
 pub mod waits_below;
 
-pub use busiest::{Busiest, busiest};
 pub use cpu_shortage::{CpuShortage, cpu_shortage};
 pub use fathom_timeline::median;

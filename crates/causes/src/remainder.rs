@@ -69,8 +69,8 @@ fn of_wait(wait: Wait) -> Option<&'static str> {
         Wait::Process => Some("child_processes"),
         Wait::AllocationStall => Some("allocation_pressure"),
         Wait::DirectMemory => Some("direct_memory_exhausted"),
-        // Their causes measure one mechanism each (a mapped file, an executor, a device): once excluded they are not meant.
-        Wait::PageFault | Wait::Task | Wait::File | Wait::FileBriefly | Wait::Unnamed => None,
+        // The causes of the others measure one mechanism each (a mapped file, an executor, a device): once excluded they are not meant.
+        _ => None,
     }
 }
 

@@ -37,8 +37,7 @@ impl Signs {
         if comparison.is_slow() || latency::has_latency(comparison) && are_quick && !may_be_felt(comparison) {
             return Signs::default();
         }
-        let quota = Quota::of(comparison.sources(), account).filter(|quota| quota.share >= THROTTLED);
-        let throttled = quota.map(|quota| quota.share);
+        let throttled = quota(comparison).map(|quota| quota.share);
         Signs { throttled, waiting: waiting(comparison), interpreted: interpreted(comparison) }
     }
 
@@ -68,9 +67,12 @@ pub(crate) fn no_request_felt_the_quota(comparison: &Comparison<'_>) -> bool {
 
 /// Whether there is a quota that requests may have felt, as far as they are known.
 fn may_be_felt(comparison: &Comparison<'_>) -> bool {
-    let account = &comparison.analysis.account;
-    let quota = Quota::of(comparison.sources(), account).filter(|quota| quota.share >= THROTTLED);
-    quota.is_some_and(|quota| quota.may_be_felt(account) != Some(false))
+    quota(comparison).is_some_and(|quota| quota.may_be_felt(&comparison.analysis.account) != Some(false))
+}
+
+/// What a CPU quota did, if it met more than a burst now and then.
+fn quota(comparison: &Comparison<'_>) -> Option<Quota> {
+    Quota::of(comparison.sources(), &comparison.analysis.account).filter(|quota| quota.share >= THROTTLED)
 }
 
 fn waiting(comparison: &Comparison<'_>) -> Option<f64> {

@@ -16,7 +16,7 @@ use crate::versions::major_version;
 use crate::{format, worst};
 
 /// The answer for a recording without anything in it that has a time.
-pub(crate) fn of_nothing(recording: &Recording) -> Explanation {
+pub fn of_nothing(recording: &Recording) -> Explanation {
     let says = "the recording holds nothing that has a time".to_owned();
     // Whoever recorded nothing may still have noted when.
     let clocks = || recording.clocks.time_ns.iter().copied();
@@ -276,7 +276,9 @@ fn are_stops_measured(comparison: &Comparison<'_>) -> bool {
 fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let grid = comparison.sources().grid;
     let account = &comparison.analysis.account;
-    let most = |select: fn(ThreadState) -> bool| account.sum(select).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64;
+    let most = |kind: SignalKind| {
+        account.sum(|state| kind.is_made_of(state)).into_iter().fold(0.0, f64::max) / BUCKET_NS as f64
+    };
     let has_stops = are_stops_measured(comparison);
     let has_locks = comparison.is_recorded("jdk.JavaMonitorEnter")
         || account.states.contains_key(&ThreadState::Blocked(Wait::Lock));
@@ -285,24 +287,21 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let has_collectors = account.states.keys().any(|state| matches!(state, ThreadState::Collector(_)));
     // What nobody measured is no zero.
     let figure = |(kind, value): &(SignalKind, f64)| {
-        let value = *value;
-        let (says, unit) = match kind {
-            SignalKind::RequestLatency => ("highest request latency, p99 of a second", "ns"),
-            SignalKind::Stopped if has_stops => ("longest stop-the-world time in any second", "ns"),
-            SignalKind::Cpu => ("highest use of the CPUs by the process", "ratio"),
-            SignalKind::Locks if has_locks => ("most threads waiting for locks", "threads"),
-            SignalKind::AllocationStalls if longest_stall > 0.0 => ("longest allocation stall", "ns"),
-            SignalKind::Collecting if has_collectors => ("most cores used by the collector", "cores"),
-            _ => return None,
-        };
         // A signal leaves out what is a small part of all, and the start of the JVM; as a figure both count.
-        let value = match kind {
-            SignalKind::Cpu => account.process_use().into_iter().flatten().fold(value, f64::max),
-            SignalKind::Stopped => most(|state| matches!(state, ThreadState::Stopped(_))) * BUCKET_NS as f64,
-            SignalKind::Locks => most(|state| state == ThreadState::Blocked(Wait::Lock)),
-            SignalKind::AllocationStalls => longest_stall,
-            SignalKind::Collecting => most(|state| matches!(state, ThreadState::Collector(_))),
-            _ => value,
+        let all = || most(*kind);
+        let (says, unit, value) = match kind {
+            SignalKind::RequestLatency => ("highest request latency, p99 of a second", "ns", *value),
+            SignalKind::Stopped if has_stops => {
+                ("longest stop-the-world time in any second", "ns", all() * BUCKET_NS as f64)
+            }
+            SignalKind::Cpu => {
+                let used = account.process_use().into_iter().flatten();
+                ("highest use of the CPUs by the process", "ratio", used.fold(*value, f64::max))
+            }
+            SignalKind::Locks if has_locks => ("most threads waiting for locks", "threads", all()),
+            SignalKind::AllocationStalls if longest_stall > 0.0 => ("longest allocation stall", "ns", longest_stall),
+            SignalKind::Collecting if has_collectors => ("most cores used by the collector", "cores", all()),
+            _ => return None,
         };
         let (says, unit) = (says.to_owned(), unit.to_owned());
         let (from_ns, to_ns) = (grid.start_ns, grid.end_ns());

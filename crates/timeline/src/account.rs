@@ -108,6 +108,7 @@ impl Account {
         let startup = startup::find(sources, states.get(&ThreadState::Compiler));
         let requests = Requests::of(sources);
         let requests_flaw = quality::flaw(sources, requests.as_ref(), &stops);
+        let is_own = |tid: i64| tid != 0 && sources.is_application(tid);
         let idle = idle(sources, requests.as_ref().filter(|_| are_work(requests_flaw)), &states);
         Account {
             grid,
@@ -118,12 +119,7 @@ impl Account {
             stood_still,
             process_cpu_ns: cpu.process_ns,
             machine_ratio: cpu.machine_ratio,
-            threads: sources
-                .recording
-                .threads
-                .iter()
-                .filter(|(tid, _)| *tid != 0 && sources.is_application(*tid))
-                .count(),
+            threads: sources.recording.threads.iter().filter(|(tid, _)| is_own(*tid)).count(),
             cpus: sources.cpus(),
             idle,
             requests,

@@ -273,19 +273,18 @@ fn calls(sources: &Sources<'_>, partition: &Partition) -> Vec<(i64, Segment)> {
 
 #[cfg(test)]
 mod tests {
+    use fathom_evidence::Recording;
     use fathom_evidence::kinds::span;
     use fathom_evidence::tables::Span;
-    use fathom_evidence::{Frame, Recording};
 
     use super::*;
+    use crate::scaffold::stack;
 
     const MS: i64 = 1_000_000;
 
     /// A thread that parked below a method.
     fn add_park(recording: &mut Recording, from_ns: i64, duration_ns: i64, tid: i64, method: &str) {
-        let frame = Frame { symbol: recording.strings.intern(method), ..Frame::default() };
-        let frame = recording.stacks.intern_frame(frame);
-        let stack_id = recording.stacks.intern_from_root([frame]);
+        let stack_id = stack(recording, &[method]);
         let kind = recording.strings.intern(span::PARK);
         recording.spans.push(Span { time_ns: from_ns, duration_ns, tid, kind, stack_id, ..Span::default() });
     }
@@ -335,11 +334,7 @@ mod tests {
     }
 
     fn add_lock_wait(recording: &mut Recording, duration_ns: i64, tid: i64, waker: i64, method: &str) {
-        let frames = [method, "java.util.concurrent.locks.ReentrantLock.lock"].map(|symbol| {
-            let frame = Frame { symbol: recording.strings.intern(symbol), ..Frame::default() };
-            recording.stacks.intern_frame(frame)
-        });
-        let stack_id = recording.stacks.intern_from_root(frames);
+        let stack_id = stack(recording, &["java.util.concurrent.locks.ReentrantLock.lock", method]);
         let [kind, name] = [span::BLOCKED, "futex"].map(|text| recording.strings.intern(text));
         let detail = recording.strings.intern(&format!("{{\"waker_tid\":{waker}}}"));
         recording.spans.push(Span { time_ns: 0, duration_ns, tid, kind, name, stack_id, detail, ..Span::default() });

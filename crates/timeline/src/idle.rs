@@ -166,8 +166,10 @@ fn common<'p>(mut paths: impl Iterator<Item = &'p Path>) -> Path {
 #[cfg(test)]
 mod tests {
     use fathom_evidence::kinds::event;
+    use fathom_evidence::tables::Sample;
 
     use super::*;
+    use crate::scaffold;
 
     const PARK: &str = "jdk.internal.misc.Unsafe.park java.util.concurrent.locks.LockSupport.park";
 
@@ -176,29 +178,14 @@ mod tests {
         let mut recording = Recording::default();
         for (index, (tid, what, stack)) in lines.iter().enumerate() {
             recording.add_thread(*tid, &format!("worker-{tid}"));
-            let symbols: Vec<&str> = stack.split(' ').collect();
-            let frames: Vec<_> = symbols
-                .iter()
-                .rev()
-                .map(|symbol| {
-                    let symbol = recording.strings.intern(symbol);
-                    recording.stacks.intern_frame(fathom_evidence::Frame { symbol, ..Default::default() })
-                })
-                .collect();
-            let stack_id = recording.stacks.intern_from_root(frames);
+            let stack_id = scaffold::stack(&mut recording, &stack.split(' ').collect::<Vec<_>>());
             let time_ns = index as i64 * 1_000_000_000;
             if *what == "wait" {
                 recording.add_span(time_ns, 900_000_000, *tid, span::PARK, "", "", "jfr");
                 *recording.spans.stack_id.last_mut().unwrap() = stack_id;
             } else {
                 let event = recording.strings.intern(event::CPU);
-                recording.samples.push(fathom_evidence::tables::Sample {
-                    time_ns,
-                    tid: *tid,
-                    event,
-                    stack_id,
-                    ..Default::default()
-                });
+                recording.samples.push(Sample { time_ns, tid: *tid, event, stack_id, ..Sample::default() });
             }
         }
         recording

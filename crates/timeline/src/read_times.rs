@@ -14,7 +14,7 @@ use crate::sources::Sources;
 pub(crate) const TOLD_BY_CALLS: [&str; 3] = [span::FILE_READ, span::FILE_WRITE, span::FILE_FORCE];
 
 /// Sources of system calls that may have been attached for some seconds only.
-const TRACES: [&str; 3] = ["strace", "perf_trace", "perf_data"];
+pub const TRACES: [&str; 3] = ["strace", "perf_trace", "perf_data"];
 
 impl Sources<'_> {
     /// The buckets in which a recorder looked at the running process. What the JVM itself kept may
@@ -32,10 +32,13 @@ impl Sources<'_> {
     /// The buckets for which the kernel's counts of threads were read: while a recorder looked, and before, where somebody
     /// watched who keeps the last minutes.
     pub(crate) fn threads_read(&self, name: &str) -> Range<usize> {
-        let observed = self.observed();
-        let first_ns = self.counted_from_ns(name);
+        self.reaching_back(self.observed(), self.counted_from_ns(name))
+    }
+
+    /// Buckets, and those before them from some instant on.
+    fn reaching_back(&self, buckets: Range<usize>, first_ns: Option<i64>) -> Range<usize> {
         let is_after = |index: &usize| first_ns.is_some_and(|first_ns| self.grid.start_of(*index) >= first_ns);
-        (0..observed.start).find(is_after).unwrap_or(observed.start)..observed.end
+        (0..buckets.start).find(is_after).unwrap_or(buckets.start)..buckets.end
     }
 
     /// The buckets for which it was recorded what threads waited for: as long as the JVM's own recorder or a profiler reach back,
@@ -56,12 +59,10 @@ impl Sources<'_> {
     /// The buckets whose waits count: those for which they were recorded, and before these those of which who watches kept the long
     /// ones. What was seen there happened; what was not seen may have.
     pub(crate) fn waits_seen(&self) -> Range<usize> {
-        let read = self.waits_read();
         let who = self.recording.strings.find(STANDING);
         let spans = self.recording.spans.source.iter().zip(&self.recording.spans.time_ns);
         let first_ns = spans.filter(|(source, _)| Some(**source) == who).map(|(_, time_ns)| *time_ns).min();
-        let is_after = |index: &usize| first_ns.is_some_and(|first_ns| self.grid.start_of(*index) >= first_ns);
-        (0..read.start).find(is_after).unwrap_or(read.start)..read.end
+        self.reaching_back(self.waits_read(), first_ns)
     }
 
     /// When system calls were looked at, if any were seen: the kernel sees those of all classes, the JVM's recorder some of the same,

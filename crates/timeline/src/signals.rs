@@ -4,11 +4,9 @@
 //! a second is slow when it is also several times worse than the quiet part of the recording, or,
 //! for signals that are zero in a healthy program, when the whole recording is above the floor.
 
-mod at_start;
 mod hanging;
 pub(crate) mod lasting;
 pub(crate) mod latency;
-mod made_of;
 mod pools;
 pub(crate) mod rare;
 mod rows;
@@ -26,63 +24,9 @@ use crate::sources::{Series, Sources};
 use crate::startup::Startup;
 use crate::states::{Collection, Origin, Scope, Stop, ThreadState, Wait};
 use rows::Limits;
+pub use rows::SignalKind;
 
 const SECOND: f64 = BUCKET_NS as f64;
-
-/// What a signal measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SignalKind {
-    /// A person said so.
-    Given,
-    /// 99th percentile of the requests' latency, in ns.
-    RequestLatency,
-    /// Median of the requests' latency, in ns.
-    MedianLatency,
-    /// Share of the requests of a second that were late, where those are few of all but more than at other times.
-    RareRequests,
-    /// For how long half of the requests lay in their sockets until somebody read them, in ns.
-    UnreadRequests,
-    /// Share of time in which the whole application stood still.
-    Stopped,
-    /// Share of time in which full collections, or ones that were asked for, stopped everything:
-    /// no healthy service has them again and again.
-    FullCollections,
-    /// Share of time for which a CPU quota stopped the process, where requests wait for that.
-    Throttled,
-    /// Threads waiting for locks, on average.
-    Locks,
-    /// Threads in a deadlock, as the JVM found them.
-    Deadlock,
-    /// Threads waiting for permits of semaphores or for objects of a pool, on average.
-    Permits,
-    /// Threads waiting for other services or files, on average.
-    InputOutput,
-    /// Threads of the application waiting for a CPU, on average.
-    RunQueue,
-    /// Threads of the application waiting for pages of memory, on average.
-    PageFaults,
-    /// Datagrams per second that were lost because nobody took them from a socket of the process.
-    LostDatagrams,
-    /// Attempts to connect per second that were dropped because nobody accepted those before.
-    RefusedConnections,
-    /// Requests that nobody answered, on average, while threads hang or their clients give up.
-    UnansweredRequests,
-    /// Threads waiting for the collector to free memory, on average.
-    AllocationStalls,
-    /// Cores used by compiler threads to compile again what was compiled before.
-    Recompiling,
-    /// Collections per second that were started to free code.
-    FreeingCode,
-    /// Cores used by the collector.
-    Collecting,
-    /// Cores used by interpreted code after start-up.
-    Interpreting,
-    /// Share of the CPUs that the process uses, when they are nearly all in use.
-    Cpu,
-    /// Cores used by the kernel and the JVM on the application's threads: only asked for when no
-    /// other signal leads to a cause.
-    BelowJava,
-}
 
 /// A signal over time with its limits.
 #[derive(Debug, Clone)]
@@ -135,6 +79,13 @@ impl Signal {
         later.filter(|(value, passed_over)| value.is_finite() && !**passed_over).map(|(value, _)| *value)
     }
 
+    /// Zeros what is usual while a JVM starts.
+    fn forget_start(&mut self, startup: Startup) {
+        let (kind, ordinary) = (self.kind, self.kind.ordinary_at_start(startup).min(self.values.len()));
+        let usual = self.values[..ordinary].iter_mut().filter(|value| !kind.stands_still(**value));
+        usual.for_each(|value| *value = 0.0);
+    }
+
     /// Whether it counts threads that wait.
     pub(crate) fn unit_is_threads(&self) -> bool {
         self.kind.unit() == "threads"
@@ -149,7 +100,7 @@ impl Signal {
     /// are still closer to them than to the quiet seconds.
     pub(crate) fn slow(&self, threshold: f64, quiet: f64, warm_up_buckets: usize) -> Vec<bool> {
         // A JVM that starts runs interpreted code for a while: what is jitter later is nothing then.
-        let starting = if self.limits.floor == latency::UNNOTICED_NS {
+        let starting = if self.limits.floor == rows::UNNOTICED_NS {
             threshold.max(2.0 * latency::JITTER_P99_NS)
         } else {
             threshold
@@ -161,7 +112,7 @@ impl Signal {
         for (start, end) in runs(&over) {
             let alone = self.values[start..end].iter().any(|value| *value >= self.limits.alone);
             // A JVM that starts is slow for a few seconds: that is its start, and no slowdown.
-            let is_faint = self.limits.floor == latency::UNNOTICED_NS
+            let is_faint = self.limits.floor == rows::UNNOTICED_NS
                 && self.values[start..end].iter().all(|value| *value < FAINT_NS);
             let run = if end <= warm_up_buckets || is_faint { self.limits.run.max(LONG_RUN) } else { self.limits.run };
             let stands_still = self.values[start..end].iter().any(|value| self.kind.stands_still(*value));

@@ -2,7 +2,6 @@
 
 mod baseline;
 mod gaps;
-mod interval;
 mod regimes;
 
 use std::collections::BTreeMap;
@@ -20,7 +19,6 @@ use crate::startup::Startup;
 use crate::states::{Layer, Origin, Scope, ThreadState};
 use crate::suspicion;
 use baseline::{BASELINE_MIN_BUCKETS, around, baseline, near};
-pub use interval::SlowInterval;
 pub(crate) use regimes::Regime;
 
 /// Slow stretches closer than this belong together, in buckets.
@@ -42,6 +40,19 @@ pub struct SlowdownOptions<'a> {
     pub slow: Option<(i64, i64)>,
     /// How high each signal is as a rule in a recording in which the service was well.
     pub levels: &'a [(SignalKind, f64)],
+}
+
+/// A stretch of time in which the service was slow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowInterval {
+    /// Its beginning.
+    pub from_ns: i64,
+    /// Its end.
+    pub to_ns: i64,
+    /// The signal that shows it best.
+    pub signal: SignalKind,
+    /// Worst value of that signal in it, in the signal's unit; of a latency the worst that a second had.
+    pub worst: f64,
 }
 
 /// Slow and baseline time.
@@ -369,10 +380,7 @@ pub(crate) fn suspect(
 /// What the signals tell taken together. What `others` tell is not slow here, but no baseline either.
 fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -> Slowdown {
     let detected: Vec<Detection> = detected.into_iter().filter(|detected| detected.slow.contains(&true)).collect();
-    let mut slow = vec![false; account.grid.len];
-    for detected in &detected {
-        slow.iter_mut().zip(&detected.slow).for_each(|(slow, is)| *slow |= is);
-    }
+    let mut slow = told(account, &detected);
     let mut touched = slow.clone();
     join(&mut slow);
     gaps::close(account, &mut slow, &detected);

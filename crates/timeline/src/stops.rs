@@ -68,7 +68,8 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
     }
     stops.extend(pauses.iter().chain(&waits).flat_map(|stop| beyond(&known, *stop)));
     let known = extent(safepoints.iter().chain(&pauses).chain(&waits));
-    let operations = sources.spans(span::VM_OPERATION).filter(|operation| at_safepoint(sources, operation));
+    let detail = |operation: &Span| from_text::<VmOperation>(sources.recording.text(operation.detail));
+    let operations = sources.spans(span::VM_OPERATION).filter(|operation| detail(operation).safepoint == Some(true));
     stops.extend(operations.flat_map(|operation| beyond(&known, StopSpan::new(&operation, Stop::Operation))));
     let stops = apart(split_waiting(stops, &waiting(sources)), &looks_at_heap(sources));
     let mut stops = outside(stops, &of_process(sources), stood_still);
@@ -237,11 +238,6 @@ fn done(at_safepoint: StopSpan, pauses: &[StopSpan], is_named: bool) -> Vec<Stop
         Some(pause) => vec![StopSpan { stop: pause.stop, ..at_safepoint }],
         None => within.into_iter().chain(beyond(&collected, at_safepoint)).collect(),
     }
-}
-
-fn at_safepoint(sources: &Sources<'_>, operation: &Span) -> bool {
-    let detail: VmOperation = from_text(sources.recording.text(operation.detail));
-    detail.safepoint == Some(true)
 }
 
 /// What of a stop is not told by those that are known. A short one beside a long one does not tell the long one.

@@ -15,7 +15,7 @@ use crate::intervals::Intervals;
 use calls::{Call, Calls};
 use clients::Clients;
 use peers::Peers;
-use users::{Answer, AtSockets, Port, Request};
+use users::{AtSockets, Port, Request};
 
 /// What a recording knows of it.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub struct Traffic<'a> {
     /// Rows of the requests whose source was chosen.
     rows: Vec<u32>,
     /// Requests that were measured at sockets.
-    at_sockets: AtSockets,
+    pub(crate) at_sockets: AtSockets,
     calls: Calls,
-    peers: Peers,
+    pub(crate) peers: Peers,
     clients: Clients,
 }
 
@@ -53,17 +53,7 @@ impl<'a> Traffic<'a> {
         };
         let told = rows.iter().map(|row| {
             let span = self.recording.spans.row(*row as usize);
-            Request {
-                from_ns: span.time_ns,
-                to_ns: span.end_ns(),
-                answer: Answer::Sent,
-                weight: 1.0,
-                unsent: None,
-                unread_ns: 0,
-                threads: [0; 2],
-                worked_on: None,
-                uncertain_ns: 0,
-            }
+            Request::answered(span.time_ns, span.end_ns())
         });
         told.chain(measured.iter().copied())
     }
@@ -76,11 +66,6 @@ impl<'a> Traffic<'a> {
     /// Whether they were measured at sockets, and not told by who waited for them.
     pub(crate) fn requests_are_measured(&self) -> bool {
         users::are_measured(self.recording, &self.rows)
-    }
-
-    /// Those that were measured at the sockets of a port.
-    pub(crate) fn requests_at(&self, port: StrId) -> &[Request] {
-        self.at_sockets.of_port(port)
     }
 
     /// Those of the leading port that were measured at its sockets, whoever else knows how long requests took.
@@ -126,18 +111,8 @@ impl<'a> Traffic<'a> {
         self.peers.called(self.recording, call)
     }
 
-    /// Whether threads of the program call a service that other threads of it are.
-    pub(crate) fn calls_itself(&self) -> bool {
-        self.peers.has_own()
-    }
-
     /// The call of a client library of the network whose result a parked thread waits for.
     pub fn call_of_a_client(&self, park: &Span) -> Option<StrId> {
         self.clients.call(self.recording, park)
-    }
-
-    /// For how long a socket read or write waited for a service; without end where all of it did.
-    pub(crate) fn waited_for_service_ns(&self, socket: &Span) -> i64 {
-        self.peers.waited_ns(socket)
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use fathom_evidence::detail::{Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Frame, Recording, StackId};
@@ -21,7 +22,6 @@ const PERMIT: ThreadState = ThreadState::Blocked(Wait::Permit);
 const POOL: ThreadState = ThreadState::Blocked(Wait::Pool);
 const PROCESS: ThreadState = ThreadState::Blocked(Wait::Process);
 const CONNECT: ThreadState = ThreadState::Blocked(Wait::Connect);
-const DIRECT_MEMORY: ThreadState = ThreadState::Blocked(Wait::DirectMemory);
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
 /// Pools in which a thread waits at a latch of the JDK until another thread hands an object over: it is no task that it waits for.
@@ -63,12 +63,8 @@ pub(crate) struct Waits<'v, 'a> {
 
 impl<'v, 'a> Waits<'v, 'a> {
     pub(crate) fn new(sources: &'v Sources<'a>) -> Waits<'v, 'a> {
-        Waits {
-            sources,
-            places: Places::of(sources, is_for_a_mutex),
-            by_stack: HashMap::new(),
-            standing: HashMap::new(),
-        }
+        let places = Places::of(sources, is_for_a_mutex);
+        Waits { sources, places, by_stack: HashMap::new(), standing: HashMap::new() }
     }
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
@@ -92,9 +88,19 @@ impl<'v, 'a> Waits<'v, 'a> {
 
     /// What a read that the JVM tells of waited for. A thread that does nothing but read from a pipe waits for what it is told to do.
     pub(crate) fn of_file(&mut self, read: &Span, state: ThreadState) -> ThreadState {
-        match of_file(self.sources.recording, read, state) {
-            PROCESS => self.in_place(read, PROCESS),
-            state => state,
+        let recording = self.sources.recording;
+        // A pipe has no name.
+        let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
+        if is_of_a_pipe { self.in_place(read, PROCESS) } else { state }
+    }
+
+    /// What a wait was that only looks found the thread in. A thread dump says how it waited and on what; of a profiler's samples only
+    /// the stack tells.
+    pub(crate) fn of_look(&mut self, wait: &Span) -> Option<ThreadState> {
+        match from_text::<Detail>(self.sources.recording.text(wait.detail)).how.as_deref() {
+            None => self.of_standing(wait),
+            Some(span::MONITOR_ENTER) => Some(LOCK),
+            Some(_) => Some(self.of_park(wait)),
         }
     }
 
@@ -216,12 +222,6 @@ fn of_class(class: &str) -> Option<ThreadState> {
     Wait::ALL.iter().find(is_of).map(|wait| ThreadState::Blocked(*wait))
 }
 
-/// What a thread that called `System.gc()` waits for: whoever needs direct memory cannot go on without it. Others may ask for a
-/// collection because they have nothing else to do.
-pub(crate) fn of_system_gc(of_frames: Option<ThreadState>) -> Option<ThreadState> {
-    of_frames.filter(|state| *state == DIRECT_MEMORY)
-}
-
 /// Functions of the kernel in which a thread makes room in memory itself, or is held up because its container uses too much.
 pub const RECLAIM: &[&str] = &[
     "__mem_cgroup_handle_over_high",
@@ -280,12 +280,6 @@ pub(crate) fn of_call(sources: &Sources<'_>, call: &Span, of_frames: Option<Thre
     }
 }
 
-/// What a read that the JVM tells of waited for: of a file, or of a pipe, which has no name.
-fn of_file(recording: &Recording, read: &Span, state: ThreadState) -> ThreadState {
-    let is_of_a_pipe = recording.text(read.kind) == span::FILE_READ && recording.text(read.name).is_empty();
-    if is_of_a_pipe { PROCESS } else { state }
-}
-
 /// Kinds of spans in which a thread waits as the JVM tells it, for what does not depend on more.
 pub(crate) const PLAIN: &[(&str, ThreadState)] = &[
     (span::MONITOR_ENTER, LOCK),
@@ -301,6 +295,7 @@ pub(crate) const PLAIN: &[(&str, ThreadState)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaffold::stack;
 
     const TASK: ThreadState = ThreadState::Blocked(Wait::Task);
 
@@ -320,14 +315,6 @@ mod tests {
         ] {
             assert_eq!(of_class(class), expected, "{class}");
         }
-    }
-
-    fn stack(recording: &mut Recording, leaf_to_root: &[&str]) -> StackId {
-        leaf_to_root.iter().rev().fold(StackId(0), |parent, symbol| {
-            let frame = Frame { symbol: recording.strings.intern(symbol), ..Default::default() };
-            let frame = recording.stacks.intern_frame(frame);
-            recording.stacks.intern(parent, frame)
-        })
     }
 
     #[test]

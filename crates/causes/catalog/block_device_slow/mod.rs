@@ -1,7 +1,8 @@
 //! Threads wait for files, and their requests spend that time in the driver and device.
 
+mod disk_counts;
+
 use crate::measure::block_io::{self, Place, Words};
-use crate::measure::disk_counts;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined};
 use fathom_evidence::kinds::span;
 

@@ -7,7 +7,7 @@ use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Intervals, Origin, ThreadState};
 
-use crate::measure::collections::{collection_of, stops, without_cause};
+use crate::measure::collections::{SAME_PAUSE_NS, collection_of, is_full, stops};
 use crate::measure::{median, system_gc};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
 
@@ -46,6 +46,19 @@ fn not_seen(comparison: &Comparison<'_>) -> Finding {
         true => Finding::absent("no collection was requested"),
         false => Finding::needs_gc_log(),
     }
+}
+
+/// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
+/// and time in ns.
+fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
+    let full = stops(comparison, is_full);
+    let unexplained = comparison.slow.pauses().filter(|(pause, detail)| {
+        let is_own = full
+            .iter()
+            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SAME_PAUSE_NS).unsigned_abs());
+        detail.scope.as_deref() == Some("full") && detail.cause.is_none() && is_own
+    });
+    unexplained.fold((0, 0.0), |(count, ns), (pause, _)| (count + 1, ns + pause.duration_ns as f64))
 }
 
 /// Cycles beside the application that were asked for: a log may have their ends alone.

@@ -1,13 +1,15 @@
 //! Only full collections: the old generation is full of live data, or the collector believes that
 //! a young collection cannot succeed, so that every collection is a full one and frees little.
 
+use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::{counter, span, subject};
 use fathom_timeline::{OLD_GENERATION_FULL, Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    collection_of, full_ones_that_left, heap_occupancy_after, is_full, is_long, of_unknown_kind,
-    old_occupancy_after_full, room_to_promote, stalls_evidence, stops,
+    collection_of, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, of_unknown_kind,
+    old_occupancy_after_full, stalls_evidence, stops,
 };
+use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -185,6 +187,26 @@ fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
         text += &format!("; old generation {} in use after them", format::percent(share));
     }
     text
+}
+
+/// Room in the old generation after the full collections of the slow time for what a young
+/// collection might have to move there, as a multiple of it: the median. Below 1 a young
+/// collection may not be tried at all. Where the generations are not told apart, what is free of the heap has to do
+/// for all that was in use before: no young collection moves more.
+fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
+    let of_old = |detail: &Gc| {
+        let free = detail.old_capacity_bytes?.saturating_sub(detail.old_after_bytes?);
+        Some((free, detail.heap_before_bytes?.saturating_sub(detail.old_before_bytes?)))
+    };
+    let of_heap = |detail: &Gc| {
+        let free = detail.heap_committed_bytes?.saturating_sub(detail.heap_after_bytes?);
+        Some((free, detail.heap_before_bytes?))
+    };
+    let room = full_pauses(comparison).filter_map(|(_, detail)| {
+        let (free, young) = of_old(&detail).or_else(|| of_heap(&detail))?;
+        (young > 0).then(|| free as f64 / young as f64)
+    });
+    median(room.collect())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The JVM writes its log at a safepoint, and the write waits for a disk or for a reader.
 
 use fathom_evidence::detail::SystemCall;
-use fathom_evidence::kinds::{span, subject};
+use fathom_evidence::kinds::{role, span, subject};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{ThreadState, Wait};
 
@@ -69,7 +69,7 @@ fn writes(comparison: &Comparison<'_>) -> Vec<Span> {
     comparison
         .slow
         .spans(span::SYSTEM_CALL)
-        .filter(|call| is_write(call) && stalled_threads::works_in_stops(comparison, call.tid))
+        .filter(|call| is_write(call) && works_in_stops(comparison, call.tid))
         .collect()
 }
 
@@ -90,4 +90,9 @@ fn is_log(comparison: &Comparison<'_>, path: &str) -> bool {
         to_file |= !name.is_empty() && log.contains(name);
     }
     to_file || (any && (path.starts_with("pipe:") || path.starts_with("/dev/")))
+}
+
+/// Whether a thread does the work of stops.
+fn works_in_stops(comparison: &Comparison<'_>, tid: i64) -> bool {
+    comparison.sources().role(tid) == role::GC || comparison.thread_name(tid) == "VM Thread"
 }

@@ -1,6 +1,8 @@
 //! Collections for want of memory that a larger heap would spare: full ones that free much, because what lives a little longer had
 //! no room; or ordinary ones that follow each other, because what lives leaves little room between them.
 
+mod room;
+
 use std::collections::BTreeMap;
 
 use fathom_evidence::detail::Gc;
@@ -10,11 +12,12 @@ use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
     CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of,
-    filled_before_full, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
-    may_grow, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops, young_of_free,
+    full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, of_unknown_kind,
+    old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
+use room::{filled_before_full, may_grow, young_of_free};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "heap_too_small",

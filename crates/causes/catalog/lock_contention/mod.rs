@@ -1,6 +1,7 @@
 //! Threads wait for a lock that another thread holds.
 
 mod holder;
+mod owners;
 mod unending;
 
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +14,7 @@ use fathom_timeline::{ThreadState, Wait, is_class_initialization, telling_frame}
 
 use crate::limits::MIN_OWNERS_WAITING_SHARE;
 use crate::measure::{cpu_shortage, recording_threshold, waits};
-use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, owners};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "lock_contention",

@@ -1,5 +1,7 @@
 //! Threads of the application could have run but had no CPU, because something else ran.
 
+mod busiest;
+
 use std::collections::HashMap;
 
 use fathom_evidence::detail::RunQueueWait;
@@ -7,9 +9,10 @@ use fathom_evidence::kinds::{counter, event};
 use fathom_timeline::ThreadState;
 
 use crate::limits::HALF_A_THREAD;
-use crate::measure::{Busiest, busiest, cpu_shortage};
+use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 use crate::{Cause, Claim, Comparison, Evidence, Family, Finding, Need, Support, format};
+use busiest::{Busiest, busiest};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "run_queue_wait",
@@ -87,14 +90,14 @@ fn counted(comparison: &Comparison<'_>) -> Finding {
 fn fills_the_cpus_itself(comparison: &Comparison<'_>) -> Option<(f64, Busiest)> {
     let shortage = cpu_shortage(comparison);
     let (used, own) = shortage.machine.zip(shortage.own)?;
-    let fills = shortage.is_full() == Some(true) && own >= MOST * used;
+    let fills = shortage.is_full() == Some(true) && own >= MAJORITY * used;
     // Looks at all samples, and is only asked for where it counts.
     let busiest = fills.then(|| busiest(comparison))??;
-    (busiest.part >= MOST).then_some((own, busiest))
+    (busiest.part >= MAJORITY).then_some((own, busiest))
 }
 
 /// More than this part of something is most of it.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 fn of_busiest(comparison: &Comparison<'_>, busiest: &Busiest) -> Evidence {
     let label = format!("part of the application's CPU in {}", busiest.method);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Intervals, ThreadState, Wait, begins_with, is_own};
+use fathom_timeline::{Intervals, Segment, ThreadState, Wait, begins_with, is_own};
 
 use crate::cause::{Claim, ThreadTime};
 use crate::explanation::DrillDown;
@@ -71,7 +71,7 @@ const SERVERS: &[&str] = &[
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let handling = handling::times(comparison.sources().traffic.measured_requests());
-    let helpers = handling::of_helpers(comparison, &handling);
+    let helpers = of_helpers(comparison, &handling);
     let (slow, baseline) =
         waits_below::both(comparison, |period| match std::ptr::eq(period.sources, comparison.sources()) {
             true => of_requests(period, &[&handling, &helpers]),
@@ -188,4 +188,20 @@ fn longest_sleeper<'a>(comparison: &Comparison<'a>, sleeps: &WaitsBelow) -> Opti
 fn sleeper(recording: &Recording, stack: StackId) -> Option<&str> {
     let caller = recording.stacks.leaf_to_root(stack).find(|frame| is_own(recording, frame))?;
     Some(recording.text(caller.symbol))
+}
+
+/// For who works on a result for which one of those threads waits meanwhile, as far as it is known who ended the wait.
+fn of_helpers(comparison: &Comparison<'_>, handling: &ThreadTime) -> ThreadTime {
+    let partition = &comparison.analysis.account.partition;
+    let mut helpers = Vec::new();
+    for (tid, recorded) in partition.recorded() {
+        let Some(times) = handling.get(&tid) else { continue };
+        let is_for_a_result =
+            |wait: &&Segment| wait.state == ThreadState::Blocked(Wait::Task) && times.touches(wait.from_ns, wait.to_ns);
+        let waits = recorded.iter().filter(is_for_a_result);
+        let chains = waits.flat_map(|wait| comparison.analysis.edges().chains(partition, tid, wait));
+        let hops = chains.flat_map(|chain| chain.hops);
+        helpers.extend(hops.map(|helper| (helper.tid, helper.segment.from_ns, helper.segment.to_ns)));
+    }
+    Intervals::by_key(helpers)
 }

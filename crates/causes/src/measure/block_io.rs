@@ -12,6 +12,7 @@ use fathom_timeline::{Intervals, Sources, ThreadState, Wait};
 use crate::cause::{Claim, Finding, Support, ThreadTime};
 use crate::comparison::Comparison;
 use crate::format;
+use crate::measure::lengths::Lengths;
 use crate::period::Period;
 
 /// One of the two places where a request waits.
@@ -23,35 +24,18 @@ pub enum Place {
     Device,
 }
 
-/// Mean time of a stage over the requests of one period, by device.
-#[derive(Debug, Default, Clone, Copy)]
-struct Mean {
-    /// Requests.
-    count: usize,
-    /// Sum over them, in ns.
-    total_ns: f64,
-}
-
-impl Mean {
-    /// The mean, in ns.
-    fn ns(self) -> f64 {
-        self.total_ns / self.count.max(1) as f64
-    }
-}
-
 /// Whether requests were recorded.
 pub(crate) fn is_recorded(comparison: &Comparison<'_>) -> bool {
     comparison.has_source("block") || comparison.sources().spans(span::BLOCK_REQUEST).len() > 0
 }
 
 /// Time of a place for each device, over the requests that began in a period.
-fn means(period: &Period<'_>, place: Place) -> HashMap<String, Mean> {
-    let mut means: HashMap<String, Mean> = HashMap::new();
+fn means(period: &Period<'_>, place: Place) -> HashMap<String, Lengths> {
+    let mut means: HashMap<String, Lengths> = HashMap::new();
     for request in period.spans(span::BLOCK_REQUEST) {
         let (from, to) = stage(&request, &period.detail(&request), place);
         let mean = means.entry(period.sources.recording.text(request.name).to_owned()).or_default();
-        mean.count += 1;
-        mean.total_ns += to.saturating_sub(from).max(0) as f64;
+        mean.add(to.saturating_sub(from).max(0), 1.0);
     }
     means
 }
@@ -218,26 +202,27 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
     let Some((name, mean, baseline)) = worst(comparison, place) else {
         return Finding::absent(words.absent);
     };
-    if let Some(baseline) = baseline.filter(|baseline| mean.ns() < UNCHANGED_WITHIN * baseline.ns()) {
-        let unchanged = format::no_longer(mean.ns(), baseline.ns());
+    if let Some(baseline) = baseline.filter(|baseline| mean.mean_ns() < UNCHANGED_WITHIN * baseline.mean_ns()) {
+        let unchanged = format::no_longer(mean.mean_ns(), baseline.mean_ns());
         return Finding::absent(format!("{}, {unchanged}", says(&name, mean, None)));
     }
     let claims = claims(comparison, place);
     if claims.is_empty() {
         return none_waited(comparison, words, &says(&name, mean, baseline));
     }
-    if baseline.is_none() && mean.ns() < LONG_FOR_ANY_DISK_NS {
+    if baseline.is_none() && mean.mean_ns() < LONG_FOR_ANY_DISK_NS {
         let says = format!("{}; how long they took before was not recorded", says(&name, mean, None));
         return Finding::unknown(&says, "fathom explain … --baseline RECORDING");
     }
     let support = match baseline {
-        Some(baseline) if mean.ns() < MIN_STAGE_RATIO * baseline.ns() => Support::Weak,
+        Some(baseline) if mean.mean_ns() < MIN_STAGE_RATIO * baseline.mean_ns() => Support::Weak,
         Some(_) => Support::Observed,
         None => Support::Consistent,
     };
     let text = format!("{}: {}", words.waiting, says(&name, mean, baseline));
-    let evidence =
-        comparison.evidence(words.mean, (mean.ns(), baseline.map(Mean::ns)), "ns", "spans").of(&[span::BLOCK_REQUEST]);
+    let evidence = comparison
+        .evidence(words.mean, (mean.mean_ns(), baseline.map(|mean| mean.mean_ns())), "ns", "spans")
+        .of(&[span::BLOCK_REQUEST]);
     Finding { claims, ..Finding::new(support, text) }.with(evidence)
 }
 
@@ -252,7 +237,7 @@ fn none_waited(comparison: &Comparison<'_>, words: &Words, requests: &str) -> Fi
 }
 
 /// The device whose requests lost most time at the place in the slow time, told with its baseline.
-fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Mean, Option<Mean>)> {
+fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Lengths, Option<Lengths>)> {
     let slow = means(&comparison.slow, place);
     let (name, mean) = slow.into_iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns).then(b.0.cmp(&a.0)))?;
     let baseline = comparison.baseline.as_ref().and_then(|baseline| means(baseline, place).remove(&name));
@@ -260,7 +245,11 @@ fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Mean, Opt
 }
 
 /// `4,096 requests to vda, 41 ms each instead of 2 ms`.
-fn says(name: &str, mean: Mean, baseline: Option<Mean>) -> String {
-    let before = format::instead_of(baseline.map(Mean::ns));
-    format!("{} to {name}, {} each{before}", format::count(mean.count, "request"), format::time(mean.ns()))
+fn says(name: &str, mean: Lengths, baseline: Option<Lengths>) -> String {
+    let before = format::instead_of(baseline.map(|mean| mean.mean_ns()));
+    format!(
+        "{} to {name}, {} each{before}",
+        format::count(mean.count as usize, "request"),
+        format::time(mean.mean_ns())
+    )
 }

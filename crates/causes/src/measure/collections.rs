@@ -58,19 +58,6 @@ pub fn are_felt(comparison: &Comparison<'_>) -> bool {
     comparison.is_slow() && (is_said || comparison.analysis.account.exact_requests().is_some())
 }
 
-/// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
-/// and time in ns.
-pub fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
-    let full = stops(comparison, is_full);
-    let unexplained = comparison.slow.pauses().filter(|(pause, detail)| {
-        let is_own = full
-            .iter()
-            .any(|(from_ns, length)| pause.time_ns.abs_diff(*from_ns) <= length.max(&SAME_PAUSE_NS).unsigned_abs());
-        detail.scope.as_deref() == Some("full") && detail.cause.is_none() && is_own
-    });
-    unexplained.fold((0, 0.0), |(count, ns), (pause, _)| (count + 1, ns + pause.duration_ns as f64))
-}
-
 /// Where collections for want of memory stopped the application of which nobody knows whether they were full ones, and longer
 /// than all others: they are neither held against anybody nor do they acquit.
 pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
@@ -191,18 +178,6 @@ pub fn sizes(comparison: &Comparison<'_>) -> Option<(f64, f64)> {
     Some((of(young)?, of(|gc| gc.heap_committed_bytes)?))
 }
 
-/// The young generation as a part of what is free of the heap after collections, where it has a size of its own: G1 makes it small when
-/// there is little room.
-pub fn young_of_free(comparison: &Comparison<'_>) -> Option<f64> {
-    let is_g1 = |gc: &Gc| gc.collector.as_deref().is_some_and(|name| name.starts_with("G1"));
-    if comparison.slow.young_pauses().any(|(_, detail)| is_g1(&detail)) {
-        return None;
-    }
-    let (young, heap) = sizes(comparison)?;
-    let free = heap * (1.0 - heap_occupancy_after(comparison)?);
-    (free > 0.0).then(|| young / free)
-}
-
 /// That rate as evidence.
 pub fn allocation_evidence(comparison: &Comparison<'_>, rate: (f64, Option<f64>)) -> Evidence {
     comparison.evidence("allocation rate", rate, "bytes/s", "spans").of(&[span::GC_PAUSE])
@@ -313,58 +288,13 @@ pub fn full_pauses<'c>(comparison: &'c Comparison<'_>) -> impl Iterator<Item = (
     })
 }
 
-/// How full the heap, or its old generation, was before the full collections of the slow time: the fuller of both, and of these the
-/// middle. The sizes of a collection are those that it left: what it began with, the pause before it left.
-pub fn filled_before_full(comparison: &Comparison<'_>) -> Option<f64> {
-    let (mut heap_bytes, mut old_bytes, mut filled) = (None, None, Vec::new());
-    for pause in comparison.sources().spans(span::GC_PAUSE) {
-        let detail: Gc = comparison.slow.detail(&pause);
-        if detail.scope.as_deref() == Some("full") && comparison.slow.has(pause.time_ns, pause.end_ns()) {
-            let heap = used_share(detail.heap_before_bytes, heap_bytes.or(detail.heap_committed_bytes));
-            let old = used_share(detail.old_before_bytes, old_bytes.or(detail.old_capacity_bytes));
-            filled.extend(heap.into_iter().chain(old).max_by(f64::total_cmp));
-        }
-        heap_bytes = detail.heap_committed_bytes.or(heap_bytes);
-        old_bytes = detail.old_capacity_bytes.or(old_bytes);
-    }
-    median(filled)
-}
-
-/// Room in the old generation after the full collections of the slow time for what a young
-/// collection might have to move there, as a multiple of it: the median. Below 1 a young
-/// collection may not be tried at all. Where the generations are not told apart, what is free of the heap has to do
-/// for all that was in use before: no young collection moves more.
-pub fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
-    let of_old = |detail: &Gc| {
-        let free = detail.old_capacity_bytes?.saturating_sub(detail.old_after_bytes?);
-        Some((free, detail.heap_before_bytes?.saturating_sub(detail.old_before_bytes?)))
-    };
-    let of_heap = |detail: &Gc| {
-        let free = detail.heap_committed_bytes?.saturating_sub(detail.heap_after_bytes?);
-        Some((free, detail.heap_before_bytes?))
-    };
-    let room = full_pauses(comparison).filter_map(|(_, detail)| {
-        let (free, young) = of_old(&detail).or_else(|| of_heap(&detail))?;
-        (young > 0).then(|| free as f64 / young as f64)
-    });
-    median(room.collect())
-}
-
 /// Logs and events place the same pause within this of each other, in ns.
-const SAME_PAUSE_NS: i64 = 5_000_000;
+pub(crate) const SAME_PAUSE_NS: i64 = 5_000_000;
 
 /// The heap may still grow: its limit counts, where it is known.
 fn largest_heap(comparison: &Comparison<'_>, detail: &Gc) -> Option<u64> {
     let limit = comparison.sources().flag("MaxHeapSize").map(|bytes| bytes as u64);
     limit.max(detail.heap_committed_bytes)
-}
-
-/// Whether the heap may still grow, as its limit is not recorded (a log that is cut at its head) and its size changed: how full it is
-/// says little then.
-pub fn may_grow(comparison: &Comparison<'_>) -> bool {
-    let mut sizes = comparison.slow.pauses().filter_map(|(_, detail)| detail.heap_committed_bytes);
-    let first = sizes.next();
-    comparison.sources().flag("MaxHeapSize").is_none() && sizes.last() > first
 }
 
 fn counted_old_occupancy(comparison: &Comparison<'_>) -> Vec<f64> {

@@ -38,7 +38,7 @@ enum Memory {
 /// Adds to a finding how long memory had been short when it began, as far as that was measured.
 #[must_use]
 pub fn tell(mut finding: Finding, comparison: &Comparison<'_>, at_ns: i64) -> Finding {
-    for shortage in at(comparison, at_ns) {
+    for shortage in [of_container(comparison, at_ns), of_machine(comparison, at_ns)].into_iter().flatten() {
         finding.says += &format!("; {}", shortage.says(comparison, at_ns));
         finding = finding.with(shortage.evidence(comparison, at_ns));
     }
@@ -52,11 +52,6 @@ pub fn tell(mut finding: Finding, comparison: &Comparison<'_>, at_ns: i64) -> Fi
 fn takes_out_idle_pages(comparison: &Comparison<'_>) -> bool {
     let actions = comparison.recording().fact(subject::HOST, "damon.actions").unwrap_or("");
     actions.split_whitespace().any(|action| action == "pageout")
-}
-
-/// The shortages at an instant, as far as they were measured.
-fn at(comparison: &Comparison<'_>, at_ns: i64) -> Vec<Shortage> {
-    [of_container(comparison, at_ns), of_machine(comparison, at_ns)].into_iter().flatten().collect()
 }
 
 /// Of the groups that limit the process, that which had been at its limit for longest.

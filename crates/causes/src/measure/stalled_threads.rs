@@ -44,11 +44,6 @@ fn holds_up(comparison: &Comparison<'_>, tid: i64, stop: &StopSpan) -> bool {
     }
 }
 
-/// Whether a thread does the work of stops.
-pub fn works_in_stops(comparison: &Comparison<'_>, tid: i64) -> bool {
-    comparison.sources().role(tid) == role::GC || comparison.thread_name(tid) == "VM Thread"
-}
-
 /// In which kinds of time some windows lie, for the threads that `is_held` chooses: stops first, then what
 /// those threads waited for.
 pub fn by_state(

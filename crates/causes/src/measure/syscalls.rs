@@ -1,9 +1,9 @@
 //! System calls of threads as they were added up in the kernel.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use fathom_evidence::kinds::counter;
-use fathom_timeline::{Layer, Series, Sources, ThreadState};
+use fathom_timeline::{Layer, Series, Sources, TRACES, ThreadState};
 
 use crate::cause::Claim;
 use crate::comparison::Comparison;
@@ -25,14 +25,11 @@ pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
         && traced_ns(comparison.sources()).is_none_or(is_traced)
 }
 
-/// Who counts calls for as long as it is let: mostly for some seconds of a slow time that was noticed.
-const TRACERS: [&str; 3] = ["strace", "perf_trace", "perf_data"];
-
 /// From when to when calls were traced, if it is a tracer that counted them.
 fn traced_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
     let recording = sources.recording;
     let name = recording.strings.find(counter::SYSTEM_CALLS_COUNT)?;
-    let tracers = TRACERS.map(|tracer| recording.strings.find(tracer));
+    let tracers = TRACES.map(|tracer| recording.strings.find(tracer));
     let rows = sources.counter_rows().find(|(known, _)| *known == name).map(|(_, rows)| rows)?;
     let times =
         rows.iter().map(|row| recording.counters.row(*row as usize)).filter(|row| tracers.contains(&Some(row.source)));
@@ -55,7 +52,7 @@ fn counted<'c>(period: &Period<'c>) -> Period<'c> {
 
 /// A counter of calls by thread, over the calls of some names.
 #[derive(Debug, Default)]
-pub struct ByThread(HashMap<i64, Vec<Series>>);
+pub struct ByThread(BTreeMap<i64, Vec<Series>>);
 
 impl ByThread {
     /// One of the counters `system_calls_*` or `blocked_*` for the instances of these names.

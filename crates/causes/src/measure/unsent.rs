@@ -8,52 +8,19 @@ use fathom_timeline::{Hold, Intervals, ThreadState, Unsent, Wait};
 
 use crate::cause::ThreadTime;
 use crate::comparison::Comparison;
+use crate::measure::lengths::Lengths;
 use crate::measure::waits;
 use crate::period::Period;
-use crate::{Claim, Finding, Support, format};
+use crate::{Claim, Finding, Support};
 
 /// The collector that measures at the sockets.
 pub(crate) const SOURCE: &str = "requests";
 
-/// What stood in the kernel for one reason.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Stood {
-    /// How many.
-    pub count: f64,
-    /// For how long together, in ns.
-    pub total_ns: f64,
-    /// The longest, in ns.
-    pub longest_ns: i64,
-}
-
-impl Stood {
-    fn add(&mut self, ns: i64, weight: f64) {
-        self.count += weight;
-        self.total_ns += ns as f64 * weight;
-        self.longest_ns = self.longest_ns.max(ns);
-    }
-
-    /// For how long on average, in ns.
-    pub fn mean_ns(&self) -> f64 {
-        self.total_ns / self.count.max(1.0)
-    }
-
-    /// `31 answers, 44 ms on average, the longest 48 ms`.
-    fn says(&self, what: &str) -> String {
-        format!(
-            "{}, {} on average, the longest {}",
-            format::count(self.count.round() as usize, what),
-            format::time(self.mean_ns()),
-            format::time(self.longest_ns as f64)
-        )
-    }
-}
-
 /// What stood in the kernel in some time: answers at the service's port, and questions by whom they were for.
 #[derive(Debug, Default)]
 struct Sent {
-    answers: Stood,
-    questions: BTreeMap<StrId, Stood>,
+    answers: Lengths,
+    questions: BTreeMap<StrId, Lengths>,
 }
 
 impl Sent {
@@ -73,12 +40,12 @@ impl Sent {
     }
 
     /// Of questions those for which most was waited.
-    fn most(&self) -> Option<(StrId, Stood)> {
+    fn most(&self) -> Option<(StrId, Lengths)> {
         let most = self.questions.iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns));
         most.map(|(peer, stood)| (*peer, *stood))
     }
 
-    fn total(&self) -> Stood {
+    fn total(&self) -> Lengths {
         let mut all = self.answers;
         for stood in self.questions.values() {
             all.count += stood.count;

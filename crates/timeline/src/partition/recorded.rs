@@ -7,7 +7,6 @@ use fathom_evidence::tables::Span;
 
 use super::sweep::Candidate;
 use crate::idle::only_readers;
-use crate::looks;
 use crate::read_times::TOLD_BY_CALLS;
 use crate::sources::Sources;
 use crate::states::{Precedence, ThreadState, Wait};
@@ -36,14 +35,16 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         each(sources, kind, |row, wait| add(&mut found, row, wait, waits.of_park(wait)));
     }
     // In a program that is its own service whoever sleeps is what the others wait for.
-    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.traffic.calls_itself() {
+    let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.traffic.peers.has_own() {
         true => ThreadState::Idle,
         false => waits.of_park(wait),
     };
     each(sources, span::SLEEP, |row, wait| add(&mut found, row, wait, of_sleep(&mut waits, wait)));
     each(sources, span::SYSTEM_GC, |row, call| {
-        if let Some(state) = waits::of_system_gc(waits.of_frames(call.stack_id)) {
-            add(&mut found, row, call, state);
+        // Who needs direct memory cannot go on without it. Others may ask for a collection because they have nothing else to do.
+        let memory = ThreadState::Blocked(Wait::DirectMemory);
+        if waits.of_frames(call.stack_id) == Some(memory) {
+            add(&mut found, row, call, memory);
         }
     });
     each(sources, span::SYSTEM_CALL, |row, call| {
@@ -61,9 +62,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
             add_sampled(&mut found, row, wait, waits.of_standing(wait));
         }
     });
-    each(sources, span::SAMPLED_WAIT, |row, wait| {
-        add_sampled(&mut found, row, wait, looks::state(sources.recording, &mut waits, wait));
-    });
+    each(sources, span::SAMPLED_WAIT, |row, wait| add_sampled(&mut found, row, wait, waits.of_look(wait)));
     let readers = only_readers(sources);
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
         each(sources, kind, |row, socket| match readers.contains(&socket.tid) {
@@ -84,21 +83,17 @@ fn each(sources: &Sources<'_>, kind: &str, mut see: impl FnMut(u32, &Span)) {
 }
 
 fn add(found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
-    found.entry(span.tid).or_default().push(Candidate::new(
-        state.row().precedence,
-        state,
-        span.time_ns,
-        span.end_ns(),
-        row,
-    ));
+    add_as(state.row().precedence, found, row, span, state);
+}
+
+fn add_as(precedence: Precedence, found: &mut ByThread, row: u32, span: &Span, state: ThreadState) {
+    let candidate = Candidate::new(precedence, state, span.time_ns, span.end_ns(), row);
+    found.entry(span.tid).or_default().push(candidate);
 }
 
 /// What a stack says of a thread that stood still: less than the JVM, which knows what it parked on and for whom.
 fn add_sampled(found: &mut ByThread, row: u32, wait: &Span, state: Option<ThreadState>) {
-    if let Some(state) = state {
-        let candidate = Candidate::new(Precedence::Sampled, state, wait.time_ns, wait.end_ns(), row);
-        found.entry(wait.tid).or_default().push(candidate);
-    }
+    state.into_iter().for_each(|state| add_as(Precedence::Sampled, found, row, wait, state));
 }
 
 /// A read of a service waits for its answer; of one that answers in this program, for as long as who answers sleeps: the
@@ -107,7 +102,7 @@ fn add_socket(sources: &Sources<'_>, found: &mut ByThread, row: u32, socket: &Sp
     if !sources.traffic.is_service(socket) {
         return add(found, row, socket, ThreadState::Idle);
     }
-    let waited_ns = sources.traffic.waited_for_service_ns(socket).min(socket.duration_ns.max(0));
+    let waited_ns = sources.traffic.peers.waited_ns(socket).min(socket.duration_ns.max(0));
     let answer = Span { time_ns: socket.end_ns().saturating_sub(waited_ns), duration_ns: waited_ns, ..*socket };
     add(found, row, &answer, ThreadState::Blocked(Wait::Socket));
     add(found, row, socket, ThreadState::Idle);

@@ -72,7 +72,7 @@ impl Divided {
 
 /// Divides the time of the slow requests of a port, by what is usual there.
 pub(crate) fn of(analysis: &Analysis<'_>, port: &Port, usual_ns: f64) -> Divided {
-    let requests = analysis.sources.traffic.requests_at(port.name);
+    let requests = analysis.sources.traffic.at_sockets.of_port(port.name);
     let calls = analysis.sources.traffic.calls();
     let mut calls_of: HashMap<usize, Vec<(i64, i64)>> = HashMap::new();
     for (call, request) in calls.iter().zip(called::within(requests, calls)) {

@@ -55,21 +55,9 @@ fn is_idle(partition: &Partition, tid: i64, from_ns: i64, to_ns: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::users::Answer;
 
     fn request(from_ns: i64, threads: [i64; 2], worked_on: Option<(i64, i64)>) -> Request {
-        let to_ns = from_ns + 100;
-        Request {
-            from_ns,
-            to_ns,
-            answer: Answer::Sent,
-            weight: 1.0,
-            unsent: None,
-            unread_ns: 5,
-            threads,
-            worked_on,
-            uncertain_ns: 0,
-        }
+        Request { unread_ns: 5, threads, worked_on, ..Request::answered(from_ns, from_ns + 100) }
     }
 
     #[test]

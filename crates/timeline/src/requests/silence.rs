@@ -112,22 +112,11 @@ impl Silences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::users::Answer;
 
     const MS: i64 = 1_000_000;
 
     fn request(from_ms: i64, length_ms: i64, weight: f64) -> Request {
-        Request {
-            from_ns: from_ms * MS,
-            to_ns: (from_ms + length_ms) * MS,
-            answer: Answer::Sent,
-            weight,
-            unsent: None,
-            unread_ns: 0,
-            threads: [0; 2],
-            worked_on: None,
-            uncertain_ns: 0,
-        }
+        Request { weight, ..Request::answered(from_ms * MS, (from_ms + length_ms) * MS) }
     }
 
     /// The seconds of a minute in which everybody waited.

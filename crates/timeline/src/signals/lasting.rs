@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::latency::{JITTER_P99_NS, UNNOTICED_NS};
+use super::latency::JITTER_P99_NS;
+use super::rows::UNNOTICED_NS;
 use super::{Signal, SignalKind};
 use crate::median::{median, ranks};
 

@@ -14,9 +14,6 @@ pub const JITTER_P99_NS: f64 = 5e6;
 /// The same of a median, which single requests do not move: three times below, twice above, in ns.
 pub(super) const JITTER_P50_NS: f64 = 3e6;
 
-/// What nobody who waits for an answer notices, in ns.
-pub(super) const UNNOTICED_NS: f64 = 1e6;
-
 /// How long requests took. One slow request among a hundred makes a bad second of a good service: a second counts when most
 /// of those around it are bad too, or when it is very bad.
 pub(super) fn all(account: &Account) -> Vec<Signal> {

@@ -44,22 +44,9 @@ mod tests {
     use fathom_evidence::StrId;
 
     use super::*;
-    use crate::traffic::users::Answer;
 
     fn request(from_ns: i64, to_ns: i64, tid: i64) -> Request {
-        let threads = [tid; 2];
-        let weight = 1.0;
-        Request {
-            from_ns,
-            to_ns,
-            answer: Answer::Sent,
-            weight,
-            unsent: None,
-            unread_ns: 5,
-            threads,
-            worked_on: None,
-            uncertain_ns: 0,
-        }
+        Request { unread_ns: 5, threads: [tid; 2], ..Request::answered(from_ns, to_ns) }
     }
 
     fn call(from_ns: i64, to_ns: i64, tid: i64) -> Call {

@@ -61,7 +61,7 @@ impl Peers {
         }
     }
 
-    /// Whether the program is its own service.
+    /// Whether the program is its own service: some of its threads call others of it.
     pub(crate) fn has_own(&self) -> bool {
         !self.own.is_empty()
     }
@@ -76,7 +76,7 @@ impl Peers {
         peer_of_call(recording, call).map(|(peer, _)| peer).filter(|peer| self.called.contains(peer))
     }
 
-    /// For how long a service kept this wait waiting.
+    /// For how long a service kept this wait waiting; without end where all of it was for one.
     pub(crate) fn waited_ns(&self, socket: &Span) -> i64 {
         if self.services.contains(&socket.name) { i64::MAX } else { self.slept_ns(socket) }
     }
@@ -127,7 +127,8 @@ fn peers(recording: &Recording) -> HashMap<StrId, Peer> {
     for socket in sockets {
         let peer = peers.entry(socket.name).or_default();
         if peer.threads.is_empty() {
-            peer.has_service_port = has_service_port(recording, socket.detail);
+            let detail: Io = from_text(recording.text(socket.detail));
+            peer.has_service_port = detail.port.is_some_and(|port| (1..FIRST_CLIENT_PORT).contains(&port));
         }
         peer.threads.insert(socket.tid);
         if Some(socket.kind) == read {
@@ -170,11 +171,6 @@ fn peer_of_call(recording: &Recording, call: &Span) -> Option<(String, u32)> {
 /// Whether a peer is on this host.
 pub(crate) fn is_loopback(name: &str) -> bool {
     begins_with(name, &["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"])
-}
-
-fn has_service_port(recording: &Recording, detail: StrId) -> bool {
-    let detail: Io = from_text(recording.text(detail));
-    detail.port.is_some_and(|port| port > 0 && port < FIRST_CLIENT_PORT)
 }
 
 #[cfg(test)]

@@ -81,6 +81,21 @@ pub struct Request {
 }
 
 impl Request {
+    /// One that was answered, of which no more is known.
+    pub(crate) fn answered(from_ns: i64, to_ns: i64) -> Request {
+        Request {
+            from_ns,
+            to_ns,
+            answer: Answer::Sent,
+            weight: 1.0,
+            unsent: None,
+            unread_ns: 0,
+            threads: [0; 2],
+            worked_on: None,
+            uncertain_ns: 0,
+        }
+    }
+
     /// How long it took.
     pub fn duration_ns(&self) -> i64 {
         self.to_ns.saturating_sub(self.from_ns)

@@ -52,19 +52,23 @@ final class Servers {
     }
 
     static int onTomcat(Path folder, Function<URI, String> answer) throws Exception {
-        Tomcat tomcat = new Tomcat();
-        tomcat.setBaseDir(folder.toString());
-        tomcat.setPort(0);
-        tomcat.getConnector().setProperty("address", "127.0.0.1");
-        tomcat.getConnector().setProperty("maxThreads", Integer.toString(WORKERS));
-        Context context = tomcat.addContext("", folder.toString());
-        Tomcat.addServlet(context, "page", new HttpServlet() {
+        return onTomcat(folder, WORKERS, new HttpServlet() {
             @Override
             protected void doGet(HttpServletRequest request, HttpServletResponse response) throws IOException {
                 response.getWriter().print(answer.apply(URI.create(request.getRequestURI() + "?" + request.getQueryString())));
             }
         });
-        context.addServletMappingDecoded("/*", "page");
+    }
+
+    static int onTomcat(Path folder, int workers, HttpServlet servlet) throws Exception {
+        Tomcat tomcat = new Tomcat();
+        tomcat.setBaseDir(folder.toString());
+        tomcat.setPort(0);
+        tomcat.getConnector().setProperty("address", "127.0.0.1");
+        tomcat.getConnector().setProperty("maxThreads", Integer.toString(workers));
+        Context context = tomcat.addContext("", folder.toString());
+        Tomcat.addServlet(context, "servlet", servlet);
+        context.addServletMappingDecoded("/*", "servlet");
         tomcat.start();
         return tomcat.getConnector().getLocalPort();
     }

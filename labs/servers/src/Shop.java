@@ -10,8 +10,6 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.Statement;
-import org.apache.catalina.Context;
-import org.apache.catalina.startup.Tomcat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,6 +18,7 @@ public final class Shop extends HttpServlet {
     private static final Logger LOG = LoggerFactory.getLogger(Shop.class);
     private static final String LINE = "x".repeat(1_500);
     private static final int ITEMS = 1_000;
+    private static final int WORKERS = 48;
 
     private final transient HikariDataSource pool;
     private final transient Troubles troubles;
@@ -35,17 +34,9 @@ public final class Shop extends HttpServlet {
         Path folder = Path.of(args[0]);
         HikariDataSource pool = pool(Integer.parseInt(args[1]));
         fill(pool);
-        Tomcat tomcat = new Tomcat();
-        tomcat.setBaseDir(folder.toString());
-        tomcat.setPort(0);
-        tomcat.getConnector().setProperty("address", "127.0.0.1");
-        tomcat.getConnector().setProperty("maxThreads", "48");
-        Context context = tomcat.addContext("", folder.toString());
-        Tomcat.addServlet(context, "shop", new Shop(pool, Integer.parseInt(args[2])));
-        context.addServletMappingDecoded("/*", "shop");
-        tomcat.start();
-        Files.writeString(folder.resolve("port"), Integer.toString(tomcat.getConnector().getLocalPort()));
-        tomcat.getServer().await();
+        int port = Servers.onTomcat(folder, WORKERS, new Shop(pool, Integer.parseInt(args[2])));
+        Files.writeString(folder.resolve("port"), Integer.toString(port));
+        Thread.currentThread().join();
     }
 
     private static HikariDataSource pool(int port) {

@@ -14,13 +14,11 @@ version = "0.1.0"
 edition = "2024"
 [dependencies]
 leaf = { path = "leaf" }
-[build-dependencies]
-fathom-scan = { path = "scan" }
 "#;
 
-const LIBRARY_MANIFEST: &str = r#"
+const LEAF_MANIFEST: &str = r#"
 [package]
-name = "NAME"
+name = "leaf"
 version = "0.1.0"
 edition = "2024"
 "#;
@@ -32,8 +30,10 @@ pub const OF: &str = "leaf of NAME";
 "#;
 
 const BUILD: &str = r#"
+#[path = "folders.rs"]
+mod folders;
 fn main() {
-    fathom_scan::modules(&fathom_scan::root().join("src"), "ITEM", "crate::Item", "items.rs");
+    folders::modules(&folders::root().join("src"), "ITEM", "crate::Item", "items.rs");
 }
 "#;
 
@@ -65,10 +65,9 @@ fn make(checkout: &Path, name: &str) {
     put(checkout, "build.rs", BUILD);
     put(checkout, "src/main.rs", &MAIN.replace("NAME", name));
     put(checkout, "src/module/mod.rs", &MODULE.replace("NAME", name));
-    put(checkout, "leaf/Cargo.toml", &LIBRARY_MANIFEST.replace("NAME", "leaf"));
+    put(checkout, "leaf/Cargo.toml", LEAF_MANIFEST);
     put(checkout, "leaf/src/lib.rs", &LEAF.replace("NAME", name));
-    put(checkout, "scan/Cargo.toml", &LIBRARY_MANIFEST.replace("NAME", "fathom-scan"));
-    put(checkout, "scan/src/lib.rs", &read("src/lib.rs"));
+    put(checkout, "folders.rs", &read("../folders.rs"));
 }
 
 #[test]

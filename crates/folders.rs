@@ -1,12 +1,13 @@
-//! Build-time only: turns the folders found in a directory into modules and a list of them.
+//! For build scripts: turns the folders found in a directory into modules and a list of them.
 //!
-//! Adding a reader or a cause is adding a folder; no central list is edited. A build script calls
-//! [`modules`], the crate includes the file that it writes.
+//! Adding a reader or a cause is adding a folder; no central list is edited. A build script names this file by its path
+//! and calls [`modules`], and its crate includes what that writes.
+#![allow(dead_code, reason = "no build script needs all of it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Makes cargo build this crate, and so all build scripts, anew when another checkout uses the same target folder.
+/// Makes cargo build a build script anew when another checkout uses the same target folder.
 const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
 
 /// The folder of the crate that is built. The build script is run again when another checkout uses the same target
@@ -14,7 +15,7 @@ const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
 ///
 /// # Panics
 /// When it is not cargo that runs the build script.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     println!("cargo::rerun-if-env-changed=FATHOM_CHECKOUT");
     PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("run by cargo"))
 }
@@ -24,7 +25,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Panics
 /// When `parent` cannot be read: the build cannot go on.
-pub fn folders(parent: &Path, marker: &str) -> Vec<PathBuf> {
+pub(crate) fn holding(parent: &Path, marker: &str) -> Vec<PathBuf> {
     println!("cargo::rerun-if-changed={}", parent.display());
     let entries = fs::read_dir(parent).unwrap_or_else(|e| panic!("{}: {e}", parent.display()));
     let paths = entries.map(|entry| entry.unwrap_or_else(|e| panic!("{}: {e}", parent.display())).path());
@@ -38,10 +39,10 @@ pub fn folders(parent: &Path, marker: &str) -> Vec<PathBuf> {
 ///
 /// # Panics
 /// When a folder cannot be read or the file cannot be written.
-pub fn modules(parent: &Path, item: &str, item_type: &str, file: &str) {
+pub(crate) fn modules(parent: &Path, item: &str, item_type: &str, file: &str) {
     let mut code = String::new();
     let mut items = String::new();
-    for folder in folders(parent, "mod.rs") {
+    for folder in holding(parent, "mod.rs") {
         let name = folder.file_name().and_then(|name| name.to_str()).expect("folder names are UTF-8").to_owned();
         let path = folder.join("mod.rs");
         code += &format!("#[path = {path:?}]\nmod {name};\n");

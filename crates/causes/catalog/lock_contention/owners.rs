@@ -9,7 +9,7 @@ use fathom_timeline::{Root, ThreadState, Wait};
 use crate::comparison::Comparison;
 
 /// What those that had a lock waited for most themselves, and for how long while others waited for them, in ns.
-pub(crate) fn most_waited_for(comparison: &Comparison<'_>) -> Option<(String, f64)> {
+pub(super) fn most_waited_for(comparison: &Comparison<'_>) -> Option<(String, f64)> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for waiting in comparison.resolved().iter().filter(|waiting| matches!(waiting.wait, Wait::Lock | Wait::Permit)) {
         if let Some(root) = waiting.root.filter(|root| !root.ran()) {

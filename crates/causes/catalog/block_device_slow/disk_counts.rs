@@ -60,7 +60,7 @@ impl Requests {
 }
 
 /// What the counts say of a slow device; nothing where there are none.
-pub(crate) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
+pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let (instance, slow) = worst(&comparison.slow)?;
     let before = comparison.baseline.as_ref().map(|baseline| Requests::of(baseline, &instance));
     let before = before.filter(|before| before.count >= MIN_REQUESTS);

@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::frame;
 use fathom_evidence::{Recording, StackId};
 
-use super::stacks::{most_seen, running_event};
-use crate::comparison::Comparison;
+use crate::Comparison;
 use crate::limits::MIN_SAMPLES;
+use crate::measure::stacks::{most_seen, running_event};
 
 /// A method with its part of the application's samples of the slow time.
-pub struct Busiest {
+pub(super) struct Busiest {
     /// The innermost Java method that was compiled by itself: which of those inlined into it ran is a guess.
-    pub method: String,
+    pub(super) method: String,
     /// Its part, also by native code that it calls.
-    pub part: f64,
+    pub(super) part: f64,
     /// The stack that was seen most.
-    pub stack: StackId,
+    pub(super) stack: StackId,
 }
 
 /// None of too few samples.
-pub fn busiest(comparison: &Comparison<'_>) -> Option<Busiest> {
+pub(super) fn busiest(comparison: &Comparison<'_>) -> Option<Busiest> {
     let recording = comparison.recording();
     let own = comparison.slow.samples(running_event(comparison));
     let own = own.filter(|sample| comparison.sources().is_application(sample.tid));

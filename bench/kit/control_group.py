@@ -1,0 +1,56 @@
+"""Limits of a control group of its own, as a container's are lowered; of either version of control groups."""
+
+import os
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+IS_UNIFIED = (ROOT / "cgroup.controllers").exists()
+PERIOD_US = 100_000
+
+
+class Group:
+    """A control group with one process in it."""
+
+    def __init__(self, pid: int, controller: str) -> None:
+        self.folder = (ROOT if IS_UNIFIED else ROOT / controller) / f"fathom-server-{pid}"
+        self.folder.mkdir()
+        self.take(pid)
+
+    def take(self, pid: int) -> None:
+        (self.folder / "cgroup.procs").write_text(str(pid))
+
+    def limit_cpus(self, cpus: float | None) -> None:
+        """To so many; no longer, without a number."""
+        quota = None if cpus is None else int(cpus * PERIOD_US)
+        if IS_UNIFIED:
+            self.write("cpu.max", f"{'max' if quota is None else quota} {PERIOD_US}")
+        else:
+            self.write("cpu.cfs_quota_us", str(-1 if quota is None else quota))
+
+    def limit_memory(self, size_bytes: int | None) -> None:
+        """To so much; no longer, without a number."""
+        if IS_UNIFIED:
+            self.write("memory.max", "max" if size_bytes is None else str(size_bytes))
+        else:
+            self.write("memory.limit_in_bytes", str(-1 if size_bytes is None else size_bytes))
+
+    def anonymous_bytes(self) -> int:
+        """Memory that is no file's."""
+        rows = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
+        return int(rows["anon" if IS_UNIFIED else "rss"])
+
+    def limit_writes(self, place: Path, per_second: int) -> None:
+        """To the disk on which `place` is."""
+        number = os.stat(place).st_dev
+        device = f"{os.major(number)}:{os.minor(number)}"
+        if IS_UNIFIED:
+            self.write("io.max", f"{device} wiops={per_second}")
+        else:
+            self.write("blkio.throttle.write_iops_device", f"{device} {per_second}")
+
+    def write(self, file: str, text: str) -> None:
+        (self.folder / file).write_text(text)
+
+    def remove(self) -> None:
+        """When the process has ended."""
+        self.folder.rmdir()

@@ -1,0 +1,64 @@
+"""A server and what runs beside it: processes that end together, and what is waited for."""
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from .places import Refused, program
+
+# Of processes that are not recorded, so that they take little.
+NEIGHBOUR_JVM = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+LOOKS, LOOK_EVERY_S = 600, 0.1
+
+
+class Processes:
+    """Programs that run in one folder, where their logs are, and end together."""
+
+    def __init__(self, java: Path, classpath: str, folder: Path) -> None:
+        # A program that is started there would take a path from here for another.
+        self.java_program, self.classpath, self.folder = java, classpath, folder.absolute()
+        self.running: list[subprocess.Popen] = []
+
+    def java(self, name: str, words: list[str], jvm: list[str], stdout=None) -> subprocess.Popen:
+        return self.start(name, [str(self.java_program), *jvm, "-cp", self.classpath, *words], stdout)
+
+    def start(self, name: str, command: list[str], stdout=None, stdin=subprocess.DEVNULL) -> subprocess.Popen:
+        log = open(self.folder / f"{name}.log", "wb")
+        process = subprocess.Popen(command, stdin=stdin, stdout=stdout or log, stderr=log, cwd=self.folder)
+        self.running.append(process)
+        return process
+
+    def recorder(self, pid: int, seconds: int, name: str = "recording", more: tuple[str, ...] = ()) -> subprocess.Popen:
+        """Records a process from now on: on a busy machine it takes a while to get at it, and that is waited for."""
+        recording = self.folder / name
+        record = self.start(f"record-{name}", self.as_recorder([program(), "record", "--pid", str(pid), "--for", f"{seconds}s", "-o", str(recording), *more]))
+        waited_for(recording / "journal")
+        return record
+
+    def as_recorder(self, command: list[str]) -> list[str]:
+        """The command as whoever records runs it."""
+        return command
+
+    def end(self) -> None:
+        for process in reversed(self.running):
+            process.kill()
+            process.wait()
+
+
+def waited_for(path: Path) -> str:
+    """The text of a file, once there is any."""
+    for _ in range(LOOKS):
+        if path.is_file() and (text := path.read_bytes()):
+            return text.decode(errors="replace")
+        time.sleep(LOOK_EVERY_S)
+    raise Refused(f"{path} did not appear: look at the logs in {path.parent}")
+
+
+def wait_until_open(port: int) -> None:
+    for _ in range(LOOKS):
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(LOOK_EVERY_S)
+    raise Refused(f"no server opened port {port}: look at the logs beside it")
