@@ -224,23 +224,8 @@ impl Part {
         let below_java = comparison.excess().states.iter().filter(|excess| excess.state.is_below_java());
         let below_java_ns = below_java.map(|excess| excess.lost_ns()).sum();
         let (mut given, mut left) = hand_out(&comparison, &findings);
-        if let Some((general, states)) = remainder::of(&comparison, &left) {
-            let is_meant =
-                |cause: &Cause| cause.family == general.family && !remainder::is_of_another_origin(cause, general);
-            let of_family = findings.iter().zip(&given).filter(|((cause, _), _)| is_meant(cause));
-            let mut verdicts =
-                of_family.map(|(found, given)| (found.0.id, judge(&comparison, found, given, lost_ns).verdict));
-            // Of what is left those took nothing of which something was seen.
-            let is_free = |(id, verdict)| match verdict {
-                Verdict::RuledOut => true,
-                Verdict::NotEnough => false,
-                _ => id != general.id,
-            };
-            if verdicts.all(is_free) {
-                let own = findings.iter_mut().filter(|(cause, own)| cause.id == general.id && !own.is_never_meant);
-                own.for_each(|(_, finding)| remainder::answer(&comparison, finding, &states));
-                (given, left) = hand_out(&comparison, &findings);
-            }
+        if answers_in_general(&comparison, &mut findings, (&given, &left), lost_ns) {
+            (given, left) = hand_out(&comparison, &findings);
         }
         let judged = findings.into_iter().zip(given).map(|(found, given)| {
             let outcome = judge(&comparison, &found, &given, lost_ns);
@@ -251,6 +236,31 @@ impl Part {
 }
 
 type Judgement = (&'static Cause, Finding, Given, Outcome);
+
+/// Has the general cause of a family answer for what is left, where no other cause of it took any of that: whether it does.
+fn answers_in_general(
+    comparison: &Comparison<'_>,
+    findings: &mut [(&'static Cause, Finding)],
+    (given, left): (&[Given], &Left),
+    lost_ns: f64,
+) -> bool {
+    let Some((general, states)) = remainder::of(comparison, left) else { return false };
+    let is_meant = |cause: &Cause| cause.family == general.family && !remainder::is_of_another_origin(cause, general);
+    let mut of_family = findings.iter().zip(given).filter(|((cause, _), _)| is_meant(cause));
+    // Of what is left those took nothing of which something was seen.
+    let is_free =
+        |(found, given): (&(&'static Cause, Finding), &Given)| match judge(comparison, found, given, lost_ns).verdict {
+            Verdict::RuledOut => true,
+            Verdict::NotEnough => false,
+            _ => found.0.id != general.id,
+        };
+    if !of_family.all(is_free) {
+        return false;
+    }
+    let own = findings.iter_mut().filter(|(cause, own)| cause.id == general.id && !own.is_never_meant);
+    own.for_each(|(_, finding)| remainder::answer(comparison, finding, &states));
+    true
+}
 
 /// Hands the lost time out to the findings; also gives what no cause claims.
 fn hand_out(comparison: &Comparison<'_>, findings: &[(&'static Cause, Finding)]) -> (Vec<Given>, Left) {

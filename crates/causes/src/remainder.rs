@@ -66,7 +66,7 @@ fn of_wait(wait: Wait) -> Option<&'static str> {
         Wait::NameLookup => Some("dns_slow"),
         Wait::Connect => Some("connect_slow"),
         Wait::FileLock => Some("file_locked"),
-        Wait::Process => Some("child_processes"),
+        Wait::Process | Wait::ProcessBriefly => Some("child_processes"),
         Wait::AllocationStall => Some("allocation_pressure"),
         Wait::DirectMemory => Some("direct_memory_exhausted"),
         // The causes of the others measure one mechanism each (a mapped file, an executor, a device): once excluded they are not meant.

@@ -260,7 +260,7 @@ words! {
         PAGE_FAULTS_NS = "page_faults_ns";
         /// Page faults of the process since the recording began that took at least as many ns as the instance says, and less than twice that.
         PAGE_FAULTS_BY_LATENCY_COUNT = "page_faults_by_latency_count";
-        /// Calls of one system call by one thread since the recording began, counted when they return (name of the call; `read socket`, `write socket` and so on for those of the calls on any descriptor that were on a socket).
+        /// Calls of one system call by one thread since the recording began, counted when they return (name of the call; `read socket`, `write pipe` and so on for those of the calls on any descriptor that were on a socket or, from this program's own collector, on a pipe).
         SYSTEM_CALLS_COUNT = "system_calls_count";
         /// Time that those calls took since the recording began, waits included (instances as for `system_calls_count`).
         SYSTEM_CALLS_NS = "system_calls_ns";

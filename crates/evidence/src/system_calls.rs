@@ -20,6 +20,10 @@ pub const GIVES_SOCKET: u16 = 1 << 7;
 pub const OPENS: u16 = 1 << 8;
 /// It returns when data is on the disk, so that it is on a file whatever is known of its descriptor.
 pub const SYNCS: u16 = 1 << 9;
+/// It returns when a child process has ended.
+pub const WAITS_FOR_CHILD: u16 = 1 << 10;
+/// A child process or a thread begins. Who shares its memory with the child waits until that runs its program.
+pub const STARTS: u16 = 1 << 11;
 
 const FUTEX: &str = "futex";
 const POLL: &str = "poll";
@@ -32,6 +36,8 @@ const CALLS: &[(&str, u16, &str)] = &[
     ("accept4", WAITS_FOR_PEER | ON_DESCRIPTOR | ON_SOCKETS | GIVES_SOCKET, POLL),
     ("bind", ON_SOCKETS, ""),
     ("clock_nanosleep", WAITS, SLEEP),
+    ("clone", STARTS, ""),
+    ("clone3", STARTS, ""),
     ("close", ON_DESCRIPTOR, ""),
     ("connect", WAITS_FOR_PEER | ON_DESCRIPTOR | ON_SOCKETS, READ_WRITE),
     ("copy_file_range", TRANSFERS | ON_DESCRIPTOR, READ_WRITE),
@@ -46,6 +52,7 @@ const CALLS: &[(&str, u16, &str)] = &[
     ("fcntl", ON_DESCRIPTOR, ""),
     ("fdatasync", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("flock", ON_DESCRIPTOR, ""),
+    ("fork", STARTS, ""),
     ("fstat", ON_DESCRIPTOR, ""),
     ("fsync", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("ftruncate", ON_DESCRIPTOR, ""),
@@ -98,9 +105,10 @@ const CALLS: &[(&str, u16, &str)] = &[
     ("sync_file_range", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("syncfs", ON_DESCRIPTOR | SYNCS, READ_WRITE),
     ("tee", TRANSFERS, ""),
+    ("vfork", STARTS, ""),
     ("vmsplice", TRANSFERS, ""),
-    ("wait4", WAITS, POLL),
-    ("waitid", WAITS, POLL),
+    ("wait4", WAITS | WAITS_FOR_CHILD, POLL),
+    ("waitid", WAITS | WAITS_FOR_CHILD, POLL),
     ("write", TRANSFERS | ON_ANYTHING | WAITS_FOR_PEER | ON_DESCRIPTOR, READ_WRITE),
     ("writev", TRANSFERS | ON_ANYTHING | WAITS_FOR_PEER | ON_DESCRIPTOR, READ_WRITE),
 ];

@@ -99,7 +99,7 @@ impl Account {
             waits.for_each(|wait| add(wait.state, wait.from_ns, wait.to_ns));
         }
         add_unsent(sources, &mut states);
-        states.extend(short_waits::for_files(sources).map(|row| (ThreadState::Blocked(Wait::FileBriefly), row)));
+        states.extend(short_waits::of(sources));
         let cpu = cpu::of(sources);
         states.extend(cpu.states);
         states.extend(cpu::runnable(sources).map(|row| (ThreadState::Runnable, row)));

@@ -220,13 +220,15 @@ impl Both<'_> {
 
 /// Whether time of this kind is lost only where requests were late. Code that runs interpreted is a loss wherever it grew. What a
 /// collector runs beside the application costs a request nothing while there are CPUs for both. Threads
-/// that read and write files in the background delay none either.
+/// that read and write files or run programs in the background delay none either.
 fn needs_lateness(state: ThreadState) -> bool {
     match state {
         ThreadState::Running(layer) => layer != Layer::Interpreted,
         state => matches!(
             state,
-            ThreadState::Vm | ThreadState::Collector(_) | ThreadState::Blocked(Wait::Unnamed | Wait::FileBriefly)
+            ThreadState::Vm
+                | ThreadState::Collector(_)
+                | ThreadState::Blocked(Wait::Unnamed | Wait::FileBriefly | Wait::ProcessBriefly)
         ),
     }
 }

@@ -1,10 +1,12 @@
 //! Threads wait for processes that they have started.
 
+mod briefly;
+
 use fathom_evidence::kinds::span;
 use fathom_timeline::Wait;
 
 use crate::measure::{recording_threshold, waits};
-use crate::{Cause, Comparison, Family, Finding, Need};
+use crate::{Cause, Comparison, Family, Finding, Need, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "child_processes",
@@ -25,7 +27,22 @@ pub(crate) static CAUSE: Cause = Cause {
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let names = ("other processes", "a process");
     let rows = &[span::SYSTEM_CALL, span::FILE_READ, span::PARK, span::MONITOR_WAIT];
-    waits::finding(comparison, Wait::Process, names, "", rows).unwrap_or_else(|| none_seen(comparison))
+    let found = waits::finding(comparison, Wait::Process, names, "", rows);
+    match briefly::find(comparison) {
+        Some(briefly) => with_longer(comparison, briefly, found),
+        None => found.unwrap_or_else(|| none_seen(comparison)),
+    }
+}
+
+/// Short waits for children, and longer ones, which are seen better, where these cost as much as matters.
+fn with_longer(comparison: &Comparison<'_>, briefly: Finding, longer: Option<Finding>) -> Finding {
+    let Some(mut longer) = longer.filter(|longer| longer.grown_ns(comparison) >= comparison.material_ns()) else {
+        return briefly;
+    };
+    if briefly.support == Support::Consistent {
+        longer.claims.extend(briefly.claims);
+    }
+    longer.with_all(briefly.evidence)
 }
 
 /// The kernel's collector sees each long read, the JVM those from its threshold on.

@@ -34,42 +34,74 @@ struct Ceiling<'a> {
 
 /// What holds requests back; none where no such ceiling shows, or not each call was measured.
 pub(super) fn find(comparison: &Comparison<'_>) -> Option<Finding> {
-    let peers: BTreeSet<_> = comparison.sources().traffic.calls().iter().map(|call| call.peer).collect();
-    let names = peers.into_iter().map(|peer| comparison.recording().text(peer));
-    let ceilings = names.filter_map(|peer| Ceiling::of(&comparison.slow, peer));
+    let unnamed = [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown];
+    if unnamed.iter().map(|state| comparison.grown_ns(*state)).sum::<f64>() < comparison.material_ns() {
+        return None;
+    }
+    let measured = Measured::of(&comparison.slow)?;
+    let ceilings = measured.calls.keys().filter_map(|peer| measured.ceiling(peer));
     let ceiling = ceilings.max_by(|a, b| a.waiting.total_cmp(&b.waiting))?;
-    let waiting = |period: &Period<'_>| Ceiling::of(period, ceiling.peer).map_or(0.0, |one| one.waiting);
-    let before = comparison.baseline_looked_at().as_ref().map(waiting);
+    let before = comparison.baseline_looked_at().as_ref().map(|period| waiting(period, ceiling.peer));
     let grown_ns = (ceiling.waiting - before.unwrap_or(0.0)) * comparison.excess().slow_ns;
     if grown_ns < comparison.material_ns() || !growth::grew((ceiling.waiting, before)) {
         return None;
     }
     let waiting = comparison.evidence("requests beyond the calls at once", (ceiling.waiting, before), "count", "spans");
     let mut finding = Finding::new(Support::Consistent, ceiling.says()).with(waiting.of(&[span::CALL, span::REQUEST]));
-    let unnamed = [ThreadState::Blocked(Wait::Unnamed), ThreadState::Unknown];
     finding.claims = Claim::parts_in_order(comparison, &unnamed, grown_ns);
     Some(finding)
 }
 
-impl<'a> Ceiling<'a> {
-    fn of(period: &Period<'_>, peer: &'a str) -> Option<Ceiling<'a>> {
+/// Requests beyond the ceiling of a peer, on average.
+fn waiting(period: &Period<'_>, peer: &str) -> f64 {
+    let measured = Measured::of(period);
+    measured.and_then(|measured| measured.ceiling(peer).map(|one| one.waiting)).unwrap_or(0.0)
+}
+
+/// When something begins or ends, and by how much there is more of it then.
+type Edge = (i64, isize);
+
+fn edges(times: impl Iterator<Item = (i64, i64)>) -> Vec<Edge> {
+    let mut edges: Vec<Edge> = times.flat_map(|(from_ns, to_ns)| [(from_ns, 1), (to_ns, -1)]).collect();
+    edges.sort_unstable();
+    edges
+}
+
+/// Requests of a period, each of which was measured, and its calls by peer.
+struct Measured<'p> {
+    period: &'p Period<'p>,
+    requests: Vec<Edge>,
+    calls: BTreeMap<&'p str, Vec<&'p Call>>,
+}
+
+impl<'p> Measured<'p> {
+    fn of(period: &'p Period<'_>) -> Option<Measured<'p>> {
         let traffic = &period.sources.traffic;
-        let is_here =
-            |call: &&Call| period.sources.recording.text(call.peer) == peer && period.has(call.from_ns, call.to_ns);
-        let calls: Vec<&Call> = traffic.calls().iter().filter(is_here).collect();
-        let requests = traffic.measured_requests().filter(|one| period.has(one.from_ns, one.to_ns));
-        let requests: Vec<(i64, i64, f64)> = requests.map(|one| (one.from_ns, one.to_ns, one.weight)).collect();
-        let is_each = calls.iter().all(|call| call.weight == 1.0) && requests.iter().all(|one| one.2 == 1.0);
-        let callers = calls.iter().map(|call| call.tid).collect::<BTreeSet<_>>().len();
-        let at_once = AtOnce::of(
-            period,
-            calls.iter().map(|call| (call.from_ns, call.to_ns)),
-            requests.iter().map(|one| (one.0, one.1)),
-        );
-        let (calls, at_ceiling, waiting) = at_once.ceiling(period.seconds() * 1e9)?;
-        (is_each && callers >= MIN_CALLERS * calls).then_some(Ceiling { peer, calls, at_ceiling, waiting, callers })
+        let requests = || traffic.measured_requests().filter(|one| period.has(one.from_ns, one.to_ns));
+        if requests().any(|one| one.weight != 1.0) {
+            return None;
+        }
+        let mut calls: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+        for call in traffic.calls().iter().filter(|call| period.has(call.from_ns, call.to_ns)) {
+            calls.entry(period.sources.recording.text(call.peer)).or_default().push(call);
+        }
+        Some(Measured { period, requests: edges(requests().map(|one| (one.from_ns, one.to_ns))), calls })
     }
 
+    fn ceiling<'n>(&self, peer: &'n str) -> Option<Ceiling<'n>> {
+        let calls = self.calls.get(peer)?;
+        let callers = calls.iter().map(|call| call.tid).collect::<BTreeSet<_>>().len();
+        if callers < MIN_CALLERS || calls.iter().any(|call| call.weight != 1.0) {
+            return None;
+        }
+        let at_once =
+            AtOnce::of(self.period, &edges(calls.iter().map(|call| (call.from_ns, call.to_ns))), &self.requests);
+        let (calls, at_ceiling, waiting) = at_once.ceiling(self.period.seconds() * 1e9)?;
+        (callers >= MIN_CALLERS * calls).then_some(Ceiling { peer, calls, at_ceiling, waiting, callers })
+    }
+}
+
+impl Ceiling<'_> {
     fn says(&self) -> String {
         format!(
             "never more than {} of {} at once, by {}, for {} of the time, while {} requests more were under way on average: \
@@ -88,22 +120,26 @@ impl<'a> Ceiling<'a> {
 struct AtOnce(BTreeMap<(usize, usize), i64>);
 
 impl AtOnce {
-    fn of(
-        period: &Period<'_>,
-        calls: impl Iterator<Item = (i64, i64)>,
-        requests: impl Iterator<Item = (i64, i64)>,
-    ) -> AtOnce {
-        let ends = |(from_ns, to_ns), call: isize, request: isize| [(from_ns, call, request), (to_ns, -call, -request)];
-        let edges = calls.flat_map(|call| ends(call, 1, 0)).chain(requests.flat_map(|one| ends(one, 0, 1)));
-        let mut edges: Vec<(i64, isize, isize)> = edges.collect();
-        edges.sort_unstable();
+    fn of(period: &Period<'_>, mut calls: &[Edge], mut requests: &[Edge]) -> AtOnce {
         let (mut found, mut now, mut since_ns) = (AtOnce::default(), (0_isize, 0_isize), i64::MIN);
-        for (time_ns, call, request) in edges {
-            if now != (0, 0) {
-                let key = (now.0.max(0) as usize, now.1.max(0) as usize);
+        while let Some((time_ns, by)) = calls.first() {
+            let (call, (time_ns, by)) = match requests.split_first() {
+                Some((first, rest)) if first.0 <= *time_ns => {
+                    requests = rest;
+                    (false, *first)
+                }
+                _ => {
+                    calls = &calls[1..];
+                    (true, (*time_ns, *by))
+                }
+            };
+            // Without a call there is no more of them than at any ceiling.
+            if now.0 > 0 {
+                let key = (now.0 as usize, now.1.max(0) as usize);
                 *found.0.entry(key).or_default() += period.time.within_ns(since_ns, time_ns);
             }
-            (since_ns, now) = (time_ns, (now.0 + call, now.1 + request));
+            since_ns = time_ns;
+            if call { now.0 += by } else { now.1 += by }
         }
         found
     }

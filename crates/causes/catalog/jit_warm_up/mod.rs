@@ -58,7 +58,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             }
             Support::Consistent
         }
-        None if now >= MANY_PER_SECOND => Support::Weak,
+        None if now >= MANY_PER_SECOND || outlasts_the_first_seconds(comparison) => Support::Weak,
         _ => {
             let text = format!("{} compilations per second, nothing new to compile", format::number(now));
             return Finding::absent(text).with(compilers).with(compilations);
@@ -74,6 +74,13 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let finding = Finding::new(support, says + own_start(comparison)).with(compilers).with(compilations);
     finding
         .claiming(comparison, |state| matches!(state, ThreadState::Compiler | ThreadState::Running(Layer::Interpreted)))
+}
+
+/// Whether the JVM started in a recording in which nothing was found slow, and compiled for longer than any does: how long requests took
+/// meanwhile the rest of the recording does not tell.
+fn outlasts_the_first_seconds(comparison: &Comparison<'_>) -> bool {
+    let startup = comparison.analysis.account.startup;
+    !comparison.is_slow() && startup.warm_up_buckets > startup.boot_buckets
 }
 
 fn reason(support: Support) -> &'static str {

@@ -7,24 +7,38 @@ use fathom_evidence::kinds::event;
 use fathom_evidence::tables::Sample;
 use fathom_timeline::BUCKET_NS;
 
-use super::of_anybody;
+use super::{Handling, of_anybody};
 use crate::limits::MIN_SAMPLES;
 use crate::measure::{growth, recording_threshold, sleeps, stacks};
 use crate::period::Period;
 use crate::{Comparison, Evidence, Finding, Support, format};
 
-pub(super) fn decide(comparison: &Comparison<'_>) -> Finding {
-    let of_handlers = |period| Asleep::of(period, |sample| super::is_handler(comparison.recording(), sample.stack_id));
-    let slow = of_handlers(&comparison.slow);
-    let baseline = comparison.baseline.as_ref().map(of_handlers);
+/// Sleeps of who handles requests, which their stacks or the requests tell; none where too few samples were in one.
+pub(super) fn of_handlers(comparison: &Comparison<'_>, handling: &Handling<'_>) -> Option<Finding> {
+    let of_these = |period: &Period<'_>| {
+        let is_within = |sample: &Sample| {
+            let looked_ns = (sample.time_ns, sample.time_ns.saturating_add(1));
+            handling.within_ns(period, sample.tid, looked_ns) > 0
+        };
+        let recording = period.sources.recording;
+        Asleep::of(period, |sample| super::is_handler(recording, sample.stack_id) || is_within(sample))
+    };
+    let slow = of_these(&comparison.slow);
+    let baseline = comparison.baseline.as_ref().map(of_these);
     let are_chance = baseline
         .as_ref()
         .is_none_or(|before| growth::may_be_chance((slow.times, slow.seconds), (before.times, before.seconds)));
-    if slow.samples < MIN_SAMPLES && are_chance {
-        return of_workers(comparison).unwrap_or_else(|| {
-            recording_threshold::of_waits(comparison, &["jdk.ThreadSleep"], "sleeps of who handles requests")
-        });
-    }
+    (slow.samples >= MIN_SAMPLES || !are_chance).then(|| grown(comparison, &slow, baseline))
+}
+
+/// Sleeps of others that may handle them.
+pub(super) fn of_others(comparison: &Comparison<'_>) -> Finding {
+    of_workers(comparison).unwrap_or_else(|| {
+        recording_threshold::of_waits(comparison, &["jdk.ThreadSleep"], "sleeps of who handles requests")
+    })
+}
+
+fn grown(comparison: &Comparison<'_>, slow: &Asleep, baseline: Option<Asleep>) -> Finding {
     let Some(baseline) = baseline else {
         let says = "threads sleep while they handle requests; whether they always do was not recorded";
         return Finding::unknown(says, "fathom explain … --baseline RECORDING");

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Intervals, Segment, ThreadState, Wait, begins_with, is_own};
+use fathom_timeline::{Intervals, Segment, Sources, ThreadState, Wait, begins_with, is_own};
 
 use crate::cause::{Claim, ThreadTime};
 use crate::explanation::DrillDown;
@@ -70,31 +70,71 @@ const SERVERS: &[&str] = &[
 ];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let handling = handling::times(comparison.sources().traffic.measured_requests());
-    let helpers = of_helpers(comparison, &handling);
-    let (slow, baseline) =
-        waits_below::both(comparison, |period| match std::ptr::eq(period.sources, comparison.sources()) {
-            true => of_requests(period, &[&handling, &helpers]),
-            false => of_requests(period, &[&handling::times(period.sources.traffic.measured_requests())]),
-        });
+    let handling = Handling::of(comparison);
+    let clocked = by_the_clock::of_handlers(comparison, &handling);
+    let (slow, baseline) = waits_below::both(comparison, |period| of_requests(period, &handling));
     let Some(longest) = slow.longest() else {
-        let found = by_the_clock::decide(comparison);
+        let found = clocked.unwrap_or_else(|| by_the_clock::of_others(comparison));
         let of_anybody = if found.claims.is_empty() { of_anybody::decide(comparison) } else { None };
         return of_anybody.unwrap_or(found);
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
+    let told = told(comparison, &slow, threads, longest, &handling);
+    // Of many sleeps few are kept one by one.
+    clocked.filter(|clocked| clocked.grown_ns(comparison) > told.grown_ns(comparison)).unwrap_or(told)
+}
+
+/// Sleeps of handlers that were told one by one.
+fn told(
+    comparison: &Comparison<'_>,
+    slow: &WaitsBelow,
+    threads: (f64, Option<f64>),
+    longest: &Span,
+    handling: &Handling<'_>,
+) -> Finding {
     let asleep = asleep(comparison, "threads asleep while they handle requests", threads, longest);
-    let text = says(comparison, &slow, threads, " while they handle requests");
+    let text = says(comparison, slow, threads, " while they handle requests");
     if !growth::grew(threads) {
         return Finding::absent(format!("{text}: no more than in the baseline")).with(asleep);
     }
     let mut finding = Finding::new(Support::Observed, text).with(asleep);
-    finding.drill_down = drill_down(comparison, &slow);
+    finding.drill_down = drill_down(comparison, slow);
     finding.claims = claims(comparison, threads);
+    finding.claims.extend(claims_of_helpers(comparison, slow.iter().filter(|sleep| !handling.is_by(sleep.tid))));
     finding
-        .claims
-        .extend(claims_of_helpers(comparison, slow.iter().filter(|sleep| !handling.contains_key(&sleep.tid))));
-    finding
+}
+
+/// When which thread worked on a request that was measured, in the recording and in another one that it is compared with.
+struct Handling<'c> {
+    here: &'c Sources<'c>,
+    own: ThreadTime,
+    /// Of those for whose results handlers wait.
+    helpers: ThreadTime,
+    elsewhere: ThreadTime,
+}
+
+impl<'c> Handling<'c> {
+    fn of(comparison: &'c Comparison<'_>) -> Handling<'c> {
+        let own = handling::times(comparison.sources().traffic.measured_requests());
+        let helpers = of_helpers(comparison, &own);
+        let baseline = comparison.baseline.as_ref().map(|period| period.sources);
+        let elsewhere = baseline.filter(|sources| !std::ptr::eq(*sources, comparison.sources()));
+        let elsewhere = elsewhere.map(|sources| handling::times(sources.traffic.measured_requests()));
+        Handling { here: comparison.sources(), own, helpers, elsewhere: elsewhere.unwrap_or_default() }
+    }
+
+    fn is_by(&self, tid: i64) -> bool {
+        self.own.contains_key(&tid)
+    }
+
+    /// For how much of some time a thread of a period's recording worked on a request.
+    fn within_ns(&self, period: &Period<'_>, tid: i64, (from_ns, to_ns): (i64, i64)) -> i64 {
+        let of = |threads: &ThreadTime| threads.get(&tid).map_or(0, |times| times.within_ns(from_ns, to_ns));
+        match std::ptr::eq(period.sources, self.here) {
+            true => of(&self.own).max(of(&self.helpers)),
+            false => of(&self.elsewhere),
+        }
+    }
 }
 
 /// As much as there is more of it: others may sleep who have nothing to do.
@@ -114,12 +154,9 @@ fn claims_of_helpers<'s>(comparison: &Comparison<'_>, sleeps: impl Iterator<Item
 
 /// Sleeps of threads that handle a request: below a server's frames, or between the arrival of a request and its answer, also of who
 /// works on it for the event loop that reads and answers, or for a result that a handler waits for.
-fn of_requests(period: &Period<'_>, handling: &[&ThreadTime]) -> WaitsBelow {
-    let is_within = |sleep: &Span| {
-        let within_ns = |times: &Intervals| times.within_ns(sleep.time_ns, sleep.end_ns());
-        let is_half = |times: &Intervals| within_ns(times) > sleep.duration_ns / 2;
-        handling.iter().any(|threads| threads.get(&sleep.tid).is_some_and(is_half))
-    };
+fn of_requests(period: &Period<'_>, handling: &Handling<'_>) -> WaitsBelow {
+    let is_within =
+        |sleep: &Span| handling.within_ns(period, sleep.tid, (sleep.time_ns, sleep.end_ns())) > sleep.duration_ns / 2;
     let recording = period.sources.recording;
     let mut is_sleep = are_sleeps(period);
     let is_of_a_handler = |wait: &Span| is_handler(recording, wait.stack_id) || is_within(wait);

@@ -71,7 +71,7 @@ impl Pool {
     fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>, line: Line) -> Pool {
         let (period, time) = (&comparison.slow, &line.time);
         let takes_tasks = takes_tasks(comparison, &workers);
-        let (seen, idle, stack) = by_wall(period, &workers, time)
+        let (seen, idle, stack) = by_wall(period, &workers, &takes_tasks, time)
             .or_else(|| by_waits(period, &takes_tasks, time))
             .or_else(|| is_at_one_task(comparison, &workers, &takes_tasks).then_some((0.0, 0.0, StackId::default())))
             .unwrap_or_else(|| by_account(comparison, &workers, time));
@@ -82,16 +82,22 @@ impl Pool {
 
 /// The parts of the workers' time in which they were at work and had nothing to do, and where they were seen most, as samples of
 /// the wall clock have it; none where these are too few.
-fn by_wall(period: &Period<'_>, workers: &BTreeSet<i64>, time: &Intervals) -> Option<(f64, f64, StackId)> {
+fn by_wall(
+    period: &Period<'_>,
+    workers: &BTreeSet<i64>,
+    takes_tasks: &BTreeSet<i64>,
+    time: &Intervals,
+) -> Option<(f64, f64, StackId)> {
     let recording = period.sources.recording;
     let is_one = |sample: &Sample| workers.contains(&sample.tid) && time.contains(sample.time_ns);
     let samples: Vec<Sample> = period.samples(event::WALL).filter(is_one).collect();
     let (mut weights, mut idle_ns, mut all_ns) = (BTreeMap::new(), 0.0, 0.0);
+    let is_at_a_task = |sample: &Sample| takes_tasks.contains(&sample.tid) && is_in_a_task(recording, sample.stack_id);
     for sample in &samples {
         let ns = sample.weight_ns.max(0) as f64;
         all_ns += ns;
         match fathom_timeline::of_standing(recording, sample.stack_id) {
-            Some(state) if is_nobodys_work(state) => idle_ns += ns,
+            Some(state) if is_nobodys_work(state) && !is_at_a_task(sample) => idle_ns += ns,
             _ => *weights.entry(sample.stack_id).or_default() += ns,
         }
     }
@@ -137,8 +143,9 @@ fn is_at_one_task(comparison: &Comparison<'_>, workers: &BTreeSet<i64>, takes_ta
 /// stand in line for.
 fn takes_tasks(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> BTreeSet<i64> {
     let mut is_taking = stacks::are_below(comparison.recording(), TAKING);
-    let waits = comparison.sources().samples(event::WAIT).filter(|wait| workers.contains(&wait.tid));
-    waits.filter(|wait| is_taking(wait.stack_id)).map(|wait| wait.tid).collect()
+    let looks = [event::WAIT, event::WALL].into_iter().flat_map(|event| comparison.sources().samples(event));
+    let looks = looks.filter(|look| workers.contains(&look.tid));
+    looks.filter(|look| is_taking(look.stack_id)).map(|look| look.tid).collect()
 }
 
 /// Whether a worker has nothing to do: whoever waits for a result himself is not who the others wait for.

@@ -14,8 +14,9 @@
 #define ON_ANYTHING 8
 #define NEVER_RETURNS 16
 
-/* Added to the number of a call that may be on anything when it was on a socket. */
+/* Added to the number of a call that may be on anything when it was on a socket, and when on a pipe. */
 #define ON_SOCKET (1 << 16)
+#define ON_PIPE (1 << 17)
 
 /* Slow calls sent in a second at most: of those with and those without a stack, and of those that do nothing but wait. */
 #define WITH_STACK_PER_SECOND 100
@@ -189,6 +190,7 @@ static __always_inline void take_arguments(__u64 *into, struct pt_regs *register
 }
 
 #define TYPE_SOCKET 0140000
+#define TYPE_PIPE 0010000
 
 /* The type of file that a descriptor of the current process stands for; 0 when it is closed. */
 static __always_inline unsigned int type_of(__u64 descriptor)
@@ -330,7 +332,7 @@ int call_ends(arguments args)
 {
 	__u64 id = bpf_get_current_pid_tgid(), began_ns, duration_ns;
 	__s64 result = args[1];
-	__u32 tid = id, number, on_socket = 0, type = 0;
+	__u32 tid = id, number, on = 0, type = 0;
 	struct sum *sum;
 	__u8 kind;
 
@@ -344,9 +346,9 @@ int call_ends(arguments args)
 	kind = number < CALLS ? config.kinds[below(number, CALLS)] : 0;
 	if (kind & ON_ANYTHING || (kind & WAITS_FOR_PEER && duration_ns >= config.threshold_ns))
 		type = type_of(first_argument((struct pt_regs *)args[0]));
-	if (kind & ON_ANYTHING && type == TYPE_SOCKET)
-		on_socket = ON_SOCKET;
-	sum = sum_of(tid, number | on_socket);
+	if (kind & ON_ANYTHING)
+		on = type == TYPE_SOCKET ? ON_SOCKET : type == TYPE_PIPE ? ON_PIPE : 0;
+	sum = sum_of(tid, number | on);
 	if (!sum) {
 		COUNT(losses.threads_full);
 		return 0;

@@ -46,21 +46,29 @@ fn every_call_is_counted() {
 }
 
 #[test]
-fn reading_a_socket_is_told_from_reading_a_file() {
-    if !can_load("reading_a_socket_is_told_from_reading_a_file") {
+fn reading_a_socket_or_a_pipe_is_told_from_reading_a_file() {
+    if !can_load("reading_a_socket_or_a_pipe_is_told_from_reading_a_file") {
         return;
     }
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let mut zeros = std::fs::File::open("/dev/zero").unwrap();
+    let (mut heard, mut said) = std::io::pipe().unwrap();
     let seen = observed(&COLLECTOR, || {
         for _ in 0..300 {
             theirs.write_all(b"abcdefgh").unwrap();
             // The standard library receives from sockets; the JVM reads them as it reads files.
             rustix::io::read(&ours, &mut [0; 100]).unwrap();
             zeros.read_exact(&mut [0; 5]).unwrap();
+            said.write_all(b"abc").unwrap();
+            heard.read_exact(&mut [0; 3]).unwrap();
         }
     });
-    for (call, count, bytes) in [("read socket", 300.0, 2_400.0), ("read", 300.0, 1_500.0)] {
+    for (call, count, bytes) in [
+        ("read socket", 300.0, 2_400.0),
+        ("read", 300.0, 1_500.0),
+        ("read pipe", 300.0, 900.0),
+        ("write pipe", 300.0, 900.0),
+    ] {
         let counted = [counter::SYSTEM_CALLS_COUNT, counter::SYSTEM_CALLS_BYTES].map(|name| seen.counted(name, call));
         assert_eq!(counted, [count, bytes], "{call}");
     }

@@ -152,6 +152,12 @@ states! {
                 "java.lang.UNIXProcess.waitFor",
             ],
         }
+        /// Child processes, for so short each time that only the sum is known.
+        ProcessBriefly {
+            id: "process_briefly", title: "waiting for child processes, briefly each time",
+            says: "short waits for child processes",
+            told_by: &[counter::BLOCKED_NS, counter::SYSTEM_CALLS_NS], known: Known::Observed, is_a_sum: true,
+        }
         /// A connection to be made: the peer has not answered yet.
         Connect {
             id: "connect", title: "waiting for connections to be made", says: "waiting for connections to be made",
