@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use fathom_evidence::detail::{DatagramsLate, Request, from_text};
+use fathom_evidence::detail::{DatagramsLate, from_text};
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 
@@ -335,13 +335,6 @@ fn requests(found: &Found) -> Vec<(i64, bool)> {
     found.found.spans.rows().filter(is_of).map(|row| (row.duration_ns, is_several(&row))).collect()
 }
 
-/// How many there were at a port, as is recorded.
-fn stands_for(found: &Found) -> u64 {
-    let name = format!("udp :{}", found.port);
-    let rows = found.found.spans.rows().filter(|row| found.found.text(row.name) == name);
-    rows.map(|row| from_text::<Request>(found.found.text(row.detail)).stands_for.unwrap_or(1)).sum()
-}
-
 /// One is answered after so long.
 fn answer(server: &UdpSocket, after: Duration) {
     let (_, peer) = server.recv_from(&mut [0; 256]).unwrap();
@@ -446,7 +439,8 @@ fn each_answer_counts_of_clients_that_ask_again_at_once() {
         return;
     }
     const CLIENTS: usize = 4;
-    const EACH: usize = 900;
+    // Few enough that each becomes a row, here and in the tests beside this one, which see this socket as well.
+    const EACH: usize = 50;
     // Some have asked before anybody looks.
     const EARLY: usize = 2;
     let (server, clients) = (server(), [(); CLIENTS].map(|()| socket()));
@@ -473,7 +467,5 @@ fn each_answer_counts_of_clients_that_ask_again_at_once() {
     let several = told.iter().filter(|(_, is_several)| *is_several).count();
     assert!(several * 10 < told.len(), "{several} of {}", told.len());
     assert!(told.iter().all(|(took_ns, _)| *took_ns < 1_000_000_000), "{:?}", told.iter().max());
-    // Of many a part is told, by chance.
-    let stand_for = stands_for(&found);
-    assert!((0.7..1.3).contains(&(stand_for as f64 / (CLIENTS * EACH) as f64)), "{stand_for}");
+    assert!((CLIENTS * EACH * 9 / 10..=CLIENTS * EACH).contains(&told.len()), "{}", told.len());
 }
