@@ -1,7 +1,7 @@
 //! Short waits for files and for child processes, which are too many to be told one by one: how long they took in all is known.
 //!
 //! The kernel counts for each thread how long it was in waits of a kind. As far as the thread was in certain calls
-//! meanwhile, that was for what these are about. What longer waits and calls of the same time tell by themselves is not counted twice.
+//! meanwhile, that was for what these are about. Longer waits and calls have rows of their own, and are not counted twice.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Kind {
     is_call: fn(&str) -> bool,
     /// Of which threads: those that make such calls.
     is_made_by: fn(&str) -> bool,
-    /// Which longer ones are told by themselves.
+    /// Which longer ones have rows of their own.
     is_told: fn(&Sources<'_>, &Span) -> bool,
 }
 
@@ -138,7 +138,7 @@ fn add_rest(sum: &mut [f64], waits: &[f64], calls: &[f64], longer: &[f64]) {
     }
 }
 
-/// When longer ones were told by themselves, by thread.
+/// When longer ones, which have rows of their own, were waited for, by thread.
 fn told(sources: &Sources<'_>, kind: &Kind) -> BTreeMap<i64, Intervals> {
     let spans = [span::BLOCKED, span::SYSTEM_CALL].into_iter().flat_map(|of| sources.spans(of));
     let told = spans.filter(|of| (kind.is_told)(sources, of));

@@ -84,7 +84,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     clocked.filter(|clocked| clocked.grown_ns(comparison) > told.grown_ns(comparison)).unwrap_or(told)
 }
 
-/// Sleeps of handlers that were told one by one.
+/// Sleeps of handlers that were recorded one by one.
 fn told(
     comparison: &Comparison<'_>,
     slow: &WaitsBelow,
