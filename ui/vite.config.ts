@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { oneFile } from "./build/one_file.ts";
 
@@ -26,7 +27,8 @@ export default defineConfig(({ mode }) => ({
           include: ["test/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          // Each file has a browser of its own, which waits a third of its time.
+          maxWorkers: availableParallelism(),
         },
       },
     ],
