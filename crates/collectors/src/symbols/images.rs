@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use fathom_symbols::elf::{Image, ReadAt};
 use fathom_symbols::hotspot::HotSpot;
@@ -23,6 +23,9 @@ const MOST_IMAGE_BYTES: usize = 128 << 20;
 /// Files that are read, whatever they hold. A JVM has some hundred; a hostile one maps as many as it is allowed to, and each
 /// would be read in full to find nothing.
 const MOST_FILES: usize = 4_000;
+
+/// What is in use anywhere in this program: JVMs of one JDK have the same files, and a host may have many of them.
+static IN_USE: LazyLock<Mutex<FxHashMap<FileId, (FileState, Weak<Image>)>>> = LazyLock::new(Mutex::default);
 
 /// Images that the collectors of a recording share.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +49,7 @@ struct Files {
 }
 
 /// A file that is written again, or another one with its number, is in another state.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileState {
     size_bytes: i64,
     changed_s: i64,
@@ -75,7 +78,14 @@ impl Images {
             return image.clone();
         }
         let has_room = files.bytes < MOST_IMAGE_BYTES && files.images.len() < MOST_FILES;
-        let image = has_room.then(|| read_image(target, mapping, found.open(target).ok()?)).flatten();
+        let image = has_room.then(|| {
+            in_use(mapping.file, state).or_else(|| {
+                let image = read_image(target, mapping, found.open(target).ok()?)?;
+                use_from_now_on(mapping.file, state, &image);
+                Some(image)
+            })
+        });
+        let image = image.flatten();
         files.bytes += image.as_ref().map_or(0, |image| image.memory_bytes());
         files.images.insert(mapping.file, (state, image.clone()));
         image
@@ -111,6 +121,17 @@ impl Images {
     pub(super) fn kernel_if_read(&self) -> Option<Kernel> {
         self.0.kernel.get().cloned()
     }
+}
+
+fn in_use(file: FileId, state: FileState) -> Option<Arc<Image>> {
+    let in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    in_use.get(&file).filter(|(known, _)| *known == state)?.1.upgrade()
+}
+
+fn use_from_now_on(file: FileId, state: FileState, image: &Arc<Image>) {
+    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    in_use.retain(|_, (_, image)| image.strong_count() > 0);
+    in_use.insert(file, (state, Arc::downgrade(image)));
 }
 
 fn state_of(stat: &Stat) -> FileState {

@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use fathom_evidence::kinds::loss;
 
@@ -295,4 +296,14 @@ fn the_function_that_is_looked_up_is_told() {
             assert_eq!(call.instruction, written);
         }
     }
+}
+
+#[test]
+fn what_several_recordings_read_is_in_memory_once() {
+    let target = Target::of(std::process::id()).unwrap();
+    let maps = Mappings::parse(&fs::read("/proc/self/maps").unwrap());
+    let own = maps.find(some_function as *const () as u64).unwrap();
+    let of_a_recording = || Images::default().load(&target, own);
+    let first = of_a_recording().unwrap();
+    assert!(Arc::ptr_eq(&first, &of_a_recording().unwrap()));
 }
