@@ -340,6 +340,8 @@ details! {
         stands_for: u64,
         /// Whether requests overlap on its connection, or much is sent there that nobody asked for (HTTP/2, pipelining, WebSocket): the row is then a busy period of the connection.
         overlapping: bool,
+        /// Whether it is one stream of a connection of HTTP/2 in the clear, from the frame that opened it to the last of its answer; many may be under way at once there.
+        stream: bool,
         /// Whether it has no answer: the recording ended, or the connection was closed, before.
         unanswered: bool,
         /// Whether the client closed its side of the connection without an answer: that is the end then.

@@ -81,6 +81,7 @@ static __always_inline struct connection *know(struct sock *sk, struct target *t
 	at->target = target->id;
 	c->endpoint = direction == IGNORED ? 0 : number_of(target, at);
 	c->target = target->id;
+	c->number = bpf_get_prandom_u32();
 	c->flags = direction | flags;
 	return c;
 }

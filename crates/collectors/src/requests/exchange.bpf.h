@@ -33,66 +33,64 @@ static __always_inline __u64 slice_of(__u64 ns)
 	return ns * SLICES_PER_SECOND >> 30;
 }
 
-static __always_inline void tell(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags, __u64 stands_for)
+/* What is known of what is under way on a connection, as it ends. */
+static __always_inline struct exchange exchange_of(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags)
 {
-	struct target *target = target_of(c->target);
-	struct exchange *e;
+	struct exchange e = {
+		.began_ns = began_ns,
+		.end_ns = end_ns > began_ns ? end_ns : began_ns,
+		.read_ns = c->read_ns,
+		.answered_ns = c->answered_ns,
+		.reader_tid = c->reader_tid,
+		.sender_tid = c->sender_tid,
+		.bytes_in = c->bytes_in,
+		.bytes_out = c->bytes_out,
+		.endpoint = c->endpoint,
+		.flags = flags,
+		.stands_for = 1,
+		.unsent_ns = c->unsent_ns,
+		.window_full_ns = c->window_full_ns,
+		.returned_ns = c->returned_ns,
+		.worker_tid = c->worker_tid,
+	};
 
-	if (!target)
-		return;
-	if (!target->ending && !is_affordable(&target->rows, end_ns * SLICES_PER_SECOND, ROWS_PER_SLICE,
-					      &target->losses.over_budget))
-		return;
-	e = bpf_ringbuf_reserve(&exchanges, sizeof(*e), 0);
-	if (!e) {
-		COUNT(target->losses.ring_full);
-		return;
-	}
-	e->began_ns = began_ns;
-	e->end_ns = end_ns;
-	e->read_ns = c->read_ns;
-	e->answered_ns = c->answered_ns;
-	e->reader_tid = c->reader_tid;
-	e->sender_tid = c->sender_tid;
-	e->bytes_in = c->bytes_in;
-	e->bytes_out = c->bytes_out;
-	e->endpoint = c->endpoint;
-	e->flags = flags;
-	e->stands_for = stands_for;
-	e->unsent_ns = c->unsent_ns;
-	e->window_full_ns = c->window_full_ns;
-	e->returned_ns = c->returned_ns;
-	e->worker_tid = c->worker_tid;
-	e->reserved = 0;
-	/* User space looks by itself; to wake it costs more than all the rest. */
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return e;
 }
 
-static __always_inline void add(struct connection *c, __u64 began_ns, __u64 end_ns, __u32 flags)
+static __always_inline void tell(struct target *target, struct exchange *e)
 {
-	__u64 took_ns = end_ns > began_ns ? end_ns - began_ns : 0, unread_from = began_ns, one_in;
-	struct target *target = target_of(c->target);
-	struct sums *sums = sums_at(c->endpoint);
+	if (!target->ending && !is_affordable(&target->rows, e->end_ns * SLICES_PER_SECOND, ROWS_PER_SLICE,
+					      &target->losses.over_budget))
+		return;
+	/* User space looks by itself; to wake it costs more than all the rest. */
+	if (bpf_ringbuf_output(&exchanges, e, sizeof(*e), BPF_RB_NO_WAKEUP))
+		COUNT(target->losses.ring_full);
+}
+
+static __always_inline void add(struct target *target, struct exchange *e)
+{
+	__u64 took_ns = e->end_ns - e->began_ns, one_in;
+	__u64 unread_from = e->flags & OUTBOUND ? e->answered_ns : e->began_ns;
+	struct sums *sums = sums_at(e->endpoint);
 	__u32 bucket = bucket_of(took_ns);
 
-	if (!sums || !target)
+	if (!sums)
 		return;
-	if (c->flags & OUTBOUND)
-		unread_from = c->answered_ns;
 	COUNT(sums->count);
 	__sync_fetch_and_add(&sums->time_ns, took_ns);
-	if (c->read_ns > unread_from)
-		__sync_fetch_and_add(&sums->unread_ns, c->read_ns - unread_from);
+	if (e->read_ns > unread_from)
+		__sync_fetch_and_add(&sums->unread_ns, e->read_ns - unread_from);
 	/* The compiler must not forget the bound that the verifier wants to see. */
 	asm volatile("" : "+r"(bucket));
 	if (bucket < BUCKETS)
 		COUNT(sums->by_latency[bucket]);
 	one_in = took_ns >= sums->slow_ns || !sums->one_in ? 1 : sums->one_in;
 	/* More end at once than user space could foresee, as after a stop of all threads. */
-	if (target->rows.second == slice_of(end_ns) && target->rows.sent > ROWS_PER_SLICE / 2)
+	if (target->rows.second == slice_of(e->end_ns) && target->rows.sent > ROWS_PER_SLICE / 2)
 		one_in *= 16;
+	e->stands_for = one_in;
 	if (one_in == 1 || bpf_get_prandom_u32() % (__u32)one_in == 0)
-		tell(c, began_ns, began_ns + took_ns, flags, one_in);
+		tell(target, e);
 }
 
 /* The flags of what ends. On a connection that carries several at once each may be more than one. */
@@ -107,13 +105,17 @@ static __always_inline __u32 flags_of(struct connection *c)
 static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
 {
 	__u64 began_ns = c->began_ns, end_ns = c->last_ns;
+	struct target *target = target_of(c->target);
+	struct exchange e;
 
 	if (began_ns && __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) == began_ns) {
 		if (c->flags & INBOUND && tcp) {
 			see_leave(c, tcp, end_ns, now_ns);
 			end_ns += c->unsent_ns;
 		}
-		add(c, began_ns, end_ns, flags_of(c));
+		e = exchange_of(c, began_ns, end_ns, flags_of(c));
+		if (target && !is_followed(c))
+			add(target, &e);
 	}
 	c->flags &= ~(OVERLAPS | OF_SENDING);
 }
@@ -121,8 +123,10 @@ static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, _
 /* What is under way ends without one. What was read and is of a peer that often needs no answer is nobody's loss. */
 static __always_inline void give_up(struct connection *c, __u64 now_ns)
 {
+	struct target *target = target_of(c->target);
 	__u64 began_ns = c->began_ns;
 	__u32 flags = c->flags;
+	struct exchange e;
 
 	if (!began_ns || __sync_val_compare_and_swap(&c->began_ns, began_ns, 0) != began_ns)
 		return;
@@ -134,7 +138,9 @@ static __always_inline void give_up(struct connection *c, __u64 now_ns)
 		return;
 	if (!c->answered_ns)
 		flags |= UNANSWERED;
-	tell(c, began_ns, now_ns, flags, 1);
+	e = exchange_of(c, began_ns, now_ns, flags);
+	if (target && !is_followed(c))
+		tell(target, &e);
 }
 
 static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write_seq, struct tcp_sock *tcp)
@@ -154,7 +160,7 @@ static __always_inline void begin(struct connection *c, __u64 at_ns, __u32 write
 	c->window_full_ns = 0;
 	c->returned_ns = 0;
 	c->worker_tid = 0;
-	c->frames.streams_of_exchange = 0;
+	c->streams_of_exchange = 0;
 	if (c->flags & UDP)
 		c->seen_seq = 0;
 	c->flags &= ~(OF_SENDING | PUSHED);
@@ -299,6 +305,8 @@ static __always_inline void answer_arrives(struct connection *c, struct tcp_sock
 {
 	__u32 write_seq = written(tcp);
 
+	if (!c->unread_since_ns)
+		c->unread_since_ns = now_ns;
 	if (tcp && !config.sees_begin_of_send && write_seq != c->seen_seq) {
 		/* A thread is still in the call that sends, of which this is the answer. */
 		if (c->began_ns && c->last_ns)
@@ -319,8 +327,10 @@ static __always_inline void answer_arrives(struct connection *c, struct tcp_sock
 		see_leave(c, tcp, c->touched_ns, now_ns);
 }
 
-static __always_inline void answer_read(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
+static __always_inline void answer_read(struct connection *c, struct sock *sk, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
 {
+	if (!tcp || !has_unread(sk, tcp))
+		c->unread_since_ns = 0;
 	if (!c->began_ns)
 		return;
 	if (!c->answered_ns)

@@ -1,17 +1,17 @@
 /*
- * HTTP/2 in the clear, by the heads of its frames: nine bytes each, of which the length, the type and the number of the stream are used
- * and nothing is kept but the sums. A request is a stream that its client opens. Where the bytes are no frames of HTTP/2, or encrypted, the first
- * look at them says so, and none follows.
+ * HTTP/2 in the clear, by the heads of its frames: nine bytes each, of which the length, the type, the flags and the number of the stream
+ * are used and nothing else is read or kept. Where the bytes are no frames of HTTP/2, or encrypted, the first looks at them say so, and none
+ * follows.
  */
 #ifndef FATHOM_REQUESTS_FRAMES_H
 #define FATHOM_REQUESTS_FRAMES_H
 
-#include "state.bpf.h"
+#include "streams.bpf.h"
 
 #define HEAD_BYTES 9
 /* What a client of HTTP/2 says first: `PRI * HTTP/2.0` and two lines more. */
 #define PREFACE_BYTES 24
-/* Frames in one read that are looked at; of a read with more the rest is not known. */
+/* Frames in one piece that are looked at; of one with more the rest is not known. */
 #define FRAMES_MAX 256
 /* So many heads that make sense, each where the one before it says, are no chance: a head of other bytes does once in some thousands. */
 #define FRAMES_SURE 3
@@ -20,34 +20,35 @@
 /* The largest frame unless both sides agreed on more. */
 #define FRAME_BYTES_MAX 16384
 
-#define FRAME_HEADERS 1
+/* Pieces of one write that are looked at. */
+#define PIECES_MAX 64
 
-struct read {
+/* A piece of what one side sends. */
+struct piece {
 	struct connection *c;
+	struct frames *frames;
 	__u64 buffer;
 	__u32 at;
 	__u32 bytes;
+	/* Whether the side that answers sends it. */
+	__u32 is_answer;
+	struct now now;
 };
 
-struct head {
-	__u32 length;
-	__u32 type;
-	__u32 stream;
-};
-
-/* Whether a client of HTTP/2 sends such a frame. */
+/* Whether an end of a connection sends such a frame. */
 static __always_inline bool makes_sense(struct head *head)
 {
+	/* Streams that a server opens have even numbers; it only promises them, which hardly any does. */
 	bool is_of_connection = !head->stream, is_of_client = head->stream & 1;
 
 	switch (head->type) {
-	case 0: /* data */
+	case FRAME_DATA:
 	case FRAME_HEADERS:
 	case 9: /* more headers */
 		return is_of_client && head->length <= FRAME_BYTES_MAX;
 	case 2: /* priority */
 		return is_of_client && head->length == 5;
-	case 3: /* a stream is reset */
+	case FRAME_RESET:
 		return !is_of_connection && head->length == 4;
 	case 4: /* settings */
 		return is_of_connection && head->length % 6 == 0 && head->length < 256;
@@ -62,80 +63,80 @@ static __always_inline bool makes_sense(struct head *head)
 	}
 }
 
-static __always_inline bool is_http2(struct connection *c)
+/* Where it was lost what answers, streams end unseen: the connection is told as a whole again. */
+static __always_inline void no_frame(struct piece *piece)
 {
-	return c->frames.are_sure;
-}
+	struct frames *frames = piece->frames;
 
-/* A client opens a stream. While another one is under way of which nothing has been answered, both are. */
-static __always_inline void stream_opens(struct connection *c)
-{
-	c->frames.streams++;
-	if (c->frames.streams_of_exchange < 2 && ++c->frames.streams_of_exchange == 2 && is_http2(c) && c->began_ns && !c->last_ns) {
-		c->several = SEVERAL;
-		c->flags |= OVERLAPS;
+	frames->seen = 0;
+	frames->head_bytes = 0;
+	frames->left = 0;
+	if (piece->is_answer) {
+		frames->are_sure = 0;
+		piece->c->streams_open = 0;
 	}
+	if (!frames->are_sure)
+		frames->misses++;
 }
 
-static __always_inline void no_frame(struct connection *c)
+static __always_inline void is_sure_now(struct piece *piece)
 {
-	c->frames.seen = 0;
-	c->frames.head_bytes = 0;
-	c->frames.left = 0;
-	if (!is_http2(c))
-		c->frames.misses++;
+	struct connection *c = piece->c;
+
+	/* From here on streams count, not segments. */
+	if (!piece->is_answer && c->flags & INBOUND)
+		c->arrivals = c->settled.arrivals + c->streams - c->streams_settled;
+	piece->frames->are_sure = 1;
+	piece->frames->misses = 0;
 }
 
 /* The head is whole. */
-static __always_inline bool frame_begins(struct connection *c)
+static __always_inline bool frame_begins(struct piece *piece)
 {
-	__u8 *bytes = c->frames.head;
+	struct frames *frames = piece->frames;
+	__u8 *bytes = frames->head;
 	struct head head = {
 		.length = bytes[0] << 16 | bytes[1] << 8 | bytes[2],
 		.type = bytes[3],
+		.flags = bytes[4],
 		.stream = (__u32)bytes[5] << 24 | bytes[6] << 16 | bytes[7] << 8 | bytes[8],
 	};
 
-	c->frames.head_bytes = 0;
-	if (bytes[0] == 'P' && bytes[1] == 'R' && bytes[2] == 'I' && bytes[3] == ' ' && bytes[4] == '*') {
-		c->frames.left = PREFACE_BYTES - HEAD_BYTES;
+	frames->head_bytes = 0;
+	if (!piece->is_answer && bytes[0] == 'P' && bytes[1] == 'R' && bytes[2] == 'I' && bytes[3] == ' ' && bytes[4] == '*') {
+		frames->left = PREFACE_BYTES - HEAD_BYTES;
 		return true;
 	}
 	if (!makes_sense(&head)) {
-		no_frame(c);
+		no_frame(piece);
 		return false;
 	}
-	if (++c->frames.seen >= FRAMES_SURE && !is_http2(c)) {
-		/* From here on streams count, not segments. */
-		c->arrivals = c->settled.arrivals + c->frames.streams - c->frames.streams_settled;
-		c->frames.are_sure = 1;
-	}
-	c->frames.left = head.length;
-	if (head.type == FRAME_HEADERS && head.stream > c->frames.last_stream) {
-		c->frames.last_stream = head.stream;
-		if (is_http2(c))
-			c->arrivals++;
-		stream_opens(c);
-	}
+	if (++frames->seen >= FRAMES_SURE && !frames->are_sure)
+		is_sure_now(piece);
+	frames->left = head.length;
+	if (piece->is_answer)
+		stream_is_answered(piece->c, &head, &piece->now);
+	else
+		stream_is_asked(piece->c, &head, &piece->now);
 	return true;
 }
 
-/* Goes on to the next head, or to the end of what was read; 1 when that is reached. */
+/* Goes on to the next head, or to the end of the piece; 1 when that is reached. */
 static long next_frame(__u64 nth, void *context)
 {
-	struct read *read = context;
-	struct connection *c = read->c;
-	__u32 left = read->bytes - read->at, head_bytes, wanted;
+	struct piece *piece = context;
+	struct frames *frames = piece->frames;
+	__u32 left = piece->bytes - piece->at, head_bytes, wanted;
 
-	if (c->frames.left) {
-		wanted = c->frames.left < left ? c->frames.left : left;
-		c->frames.left -= wanted;
-		read->at += wanted;
+	if (frames->left) {
+		wanted = frames->left < left ? frames->left : left;
+		frames->left -= wanted;
+		piece->at += wanted;
 		left -= wanted;
 	}
 	if (!left)
 		return 1;
-	head_bytes = c->frames.head_bytes & 15;
+	head_bytes = frames->head_bytes & 15;
 	asm volatile("" : "+r"(head_bytes));
 	if (head_bytes >= HEAD_BYTES)
 		return 1;
@@ -145,34 +146,137 @@ static long next_frame(__u64 nth, void *context)
 	asm volatile("" : "+r"(wanted));
 	if (!wanted || wanted > HEAD_BYTES)
 		return 1;
-	if (bpf_probe_read_user(&c->frames.head[head_bytes], wanted, (void *)(read->buffer + read->at))) {
-		no_frame(c);
+	if (bpf_probe_read_user(&frames->head[head_bytes], wanted, (void *)(piece->buffer + piece->at))) {
+		no_frame(piece);
 		return 1;
 	}
-	read->at += wanted;
-	c->frames.head_bytes = head_bytes + wanted;
-	return c->frames.head_bytes == HEAD_BYTES && !frame_begins(c);
+	piece->at += wanted;
+	frames->head_bytes = head_bytes + wanted;
+	return frames->head_bytes == HEAD_BYTES && !frame_begins(piece);
 }
 
-/* The current thread has read so many bytes of a request into one buffer. */
-static __always_inline void see_frames(struct connection *c, __u32 bytes)
+static __always_inline void see_piece(struct piece *piece)
 {
-	struct read read = { .c = c, .bytes = bytes };
-	struct pt_regs *registers;
-	__s32 call;
+	bpf_loop(FRAMES_MAX, next_frame, piece, 0);
+	if (piece->at < piece->bytes)
+		no_frame(piece);
+}
 
-	if (c->frames.misses >= FRAMES_MISSES)
+/* The kind of system call that the current thread is in. */
+static __always_inline __u8 kind_of_call(struct pt_regs *registers)
+{
+	__s32 call = system_call(registers);
+
+	return call < 0 ? 0 : config.kind_of_call[below(call, CALLS)];
+}
+
+/* What the target reads, or sends, of a connection. Of answers nothing is known where the side that asks does not speak HTTP/2. */
+static __always_inline struct piece piece_of(struct connection *c, bool is_answer, struct now now)
+{
+	struct piece piece = {
+		.c = c,
+		.frames = is_answer ? &c->answered : &c->asked,
+		.is_answer = is_answer,
+		.now = now,
+	};
+
+	return piece;
+}
+
+static __always_inline bool may_be_frames(struct connection *c, bool is_answer)
+{
+	return is_answer ? is_http2(c) && c->answered.misses < FRAMES_MISSES : c->asked.misses < FRAMES_MISSES;
+}
+
+/* The current thread has read so many bytes. */
+static __always_inline void see_read(struct connection *c, __u32 bytes, struct now now)
+{
+	bool is_answer = c->flags & OUTBOUND;
+	struct piece piece = piece_of(c, is_answer, now);
+	struct pt_regs *registers;
+
+	if (!may_be_frames(c, is_answer))
 		return;
 	registers = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	call = system_call(registers);
-	if (call < 0 || config.kind_of_call[below(call, CALLS)] != READS) {
-		no_frame(c);
+	if (kind_of_call(registers) != READS) {
+		no_frame(&piece);
 		return;
 	}
-	read.buffer = second_argument(registers);
-	bpf_loop(FRAMES_MAX, next_frame, &read, 0);
-	if (read.at < read.bytes)
-		no_frame(c);
+	piece.buffer = second_argument(registers);
+	piece.bytes = bytes;
+	see_piece(&piece);
+}
+
+/* What a thread writes in several pieces. */
+struct pieces {
+	struct piece *piece;
+	__u64 at;
+	__u64 count;
+	__u32 bytes;
+};
+
+/* As `struct iovec`. */
+struct place {
+	__u64 buffer;
+	__u64 bytes;
+};
+
+/* Goes on to the next piece; 1 behind the last. */
+static long next_piece(__u64 nth, void *context)
+{
+	struct pieces *pieces = context;
+	struct piece *piece = pieces->piece;
+	struct place place = {};
+
+	if (!pieces->bytes || nth >= pieces->count)
+		return 1;
+	if (bpf_probe_read_user(&place, sizeof(place), (void *)(pieces->at + nth * sizeof(place))))
+		return 1;
+	piece->buffer = place.buffer;
+	piece->at = 0;
+	piece->bytes = place.bytes < pieces->bytes ? place.bytes : pieces->bytes;
+	pieces->bytes -= piece->bytes;
+	see_piece(piece);
+	return 0;
+}
+
+/* As the beginning of `struct user_msghdr`. */
+struct message {
+	__u64 name;
+	__u64 name_bytes;
+	__u64 pieces;
+	__u64 count;
+};
+
+/* The current thread has sent so many bytes. */
+static __always_inline void see_sent(struct connection *c, __u32 bytes, struct now now)
+{
+	struct piece piece = piece_of(c, c->flags & INBOUND, now);
+	struct pieces pieces = { .piece = &piece, .bytes = bytes };
+	struct message message = {};
+	struct pt_regs *registers;
+	__u8 kind;
+
+	registers = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	kind = kind_of_call(registers);
+	if (kind == WRITES) {
+		piece.buffer = second_argument(registers);
+		piece.bytes = bytes;
+		see_piece(&piece);
+		return;
+	}
+	pieces.at = second_argument(registers);
+	pieces.count = PIECES_MAX;
+	if (kind == SENDS_MESSAGE && !bpf_probe_read_user(&message, sizeof(message), (void *)pieces.at)) {
+		pieces.at = message.pieces;
+		pieces.count = message.count;
+	} else if (kind != WRITES_PIECES) {
+		no_frame(&piece);
+		return;
+	}
+	bpf_loop(PIECES_MAX, next_piece, &pieces, 0);
+	if (pieces.bytes)
+		no_frame(&piece);
 }
 
 #endif

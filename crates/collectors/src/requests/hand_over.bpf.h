@@ -77,12 +77,18 @@ static __always_inline void note_woken(struct task_struct *task)
 	woken->at_ns = now_ns;
 }
 
+/* Whether a thread was woken by the one that worked on a request that was read at that time. */
+static __always_inline bool is_worker(struct woken *woken, __u32 tid, __u64 read_ns)
+{
+	return woken->tid == tid && woken->by_tid && woken->at_ns >= read_ns;
+}
+
 /* The thread that read a request answers it. */
 static __always_inline void see_worker(struct connection *c, __u32 tid)
 {
 	struct woken *woken = woken_at(tid);
 
-	if (!woken || woken->tid != tid || !woken->by_tid || woken->at_ns < c->read_ns)
+	if (!woken || !is_worker(woken, tid, c->read_ns))
 		return;
 	c->worker_tid = woken->by_tid;
 	c->returned_ns = woken->at_ns;

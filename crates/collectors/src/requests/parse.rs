@@ -14,6 +14,7 @@ const HELD: u32 = 256;
 const RESENT: u32 = 512;
 const WINDOW_FULL: u32 = 1024;
 const GIVEN_UP: u32 = 16384;
+const STREAM: u32 = 65536;
 
 /// A request or call that has ended. Instants are of the monotonic clock, 0 where there was none.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,11 @@ impl Exchange {
     /// Whether who asked had gone by its end.
     pub(super) fn is_given_up(&self) -> bool {
         self.flags & GIVEN_UP != 0
+    }
+
+    /// Whether it is one of the streams of a connection of HTTP/2.
+    pub(super) fn is_stream(&self) -> bool {
+        self.flags & STREAM != 0
     }
 
     /// What the end of what was sent waited for in the kernel; none where it left at once.

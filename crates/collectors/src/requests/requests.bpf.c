@@ -6,6 +6,7 @@
 #include "connection.bpf.h"
 #include "exchange.bpf.h"
 #include "failures.bpf.h"
+#include "frames.bpf.h"
 
 SEC("tp_btf/sk_data_ready")
 int arrives(arguments args)
@@ -40,8 +41,7 @@ int is_read(arguments args)
 	__s32 bytes = args[1];
 	struct connection *c;
 	struct tcp_sock *tcp;
-	__u64 now_ns;
-	__u32 tid;
+	struct now now = {};
 	bool is_new;
 
 	if (bytes < 0 || args[2] & MSG_PEEK)
@@ -56,18 +56,19 @@ int is_read(arguments args)
 		return 0;
 	}
 	tcp = c->flags & TCP ? bpf_skc_to_tcp_sock(sk) : 0;
-	now_ns = bpf_ktime_get_ns();
-	tid = bpf_get_current_pid_tgid();
+	now.ns = bpf_ktime_get_ns();
+	now.tid = bpf_get_current_pid_tgid();
+	now.arrived_ns = c->unread_since_ns ? c->unread_since_ns : now.ns;
 	if (c->flags & OUTBOUND) {
-		answer_read(c, tcp, now_ns, tid);
-		return 0;
+		answer_read(c, sk, tcp, now.ns, now.tid);
+	} else {
+		/* A Unix socket is known from its first read on only. */
+		if (is_new && !tcp)
+			begin(c, now.ns, 0, 0);
+		request_read(c, sk, tcp, now.ns, now.tid);
 	}
-	/* A Unix socket is known from its first read on only. */
-	if (is_new && !tcp)
-		begin(c, now_ns, 0, 0);
-	request_read(c, sk, tcp, now_ns, tid);
 	if (tcp)
-		see_frames(c, bytes);
+		see_read(c, bytes, now);
 	return 0;
 }
 
@@ -109,6 +110,27 @@ int has_sent(arguments args)
 	if (bytes <= 0 || (config.sees_begin_of_send && sk->sk_protocol == IPPROTO_TCP))
 		return 0;
 	sends(sk);
+	return 0;
+}
+
+/* How much of what a thread wanted to send was taken is only known afterwards. A program of its own, as both need much of the stack. */
+SEC("tp_btf/sock_send_length")
+int has_sent_frames(arguments args)
+{
+	struct sock *sk = (struct sock *)args[0];
+	__s32 bytes = args[1];
+	struct connection *c;
+	struct now now = {};
+
+	if (bytes <= 0 || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	c = known(sk);
+	if (!c || !may_be_frames(c, c->flags & INBOUND))
+		return 0;
+	now.ns = bpf_ktime_get_ns();
+	now.arrived_ns = now.ns;
+	now.tid = bpf_get_current_pid_tgid();
+	see_sent(c, bytes, now);
 	return 0;
 }
 
@@ -247,10 +269,10 @@ int is_sent_again(arguments args)
 	return 0;
 }
 
-/* Whether something of an answer has not arrived yet. */
+/* Whether a request waits to be read, or something of an answer has not arrived yet. */
 static __always_inline bool is_under_way(struct connection *c, struct tcp_sock *tcp)
 {
-	return c->flags & INBOUND && tcp && tcp->snd_una != tcp->write_seq;
+	return c->flags & INBOUND && (c->unread_since_ns || (tcp && tcp->snd_una != tcp->write_seq));
 }
 
 /*
@@ -276,12 +298,17 @@ static __always_inline void look_at(struct sock *sk, __u32 tgid)
 		settle(c, tcp);
 	if (!c->began_ns)
 		return;
+	sums = sums_at(c->endpoint);
+	if (is_followed(c)) {
+		if (sums)
+			__sync_fetch_and_add(&sums->under_way, c->streams_open);
+		return;
+	}
 	if (c->last_ns) {
-		if (target->ending || (now_ns - c->last_ns > IDLE_NS && !c->unread_since_ns && !is_under_way(c, tcp)))
+		if (target->ending || (now_ns - c->last_ns > IDLE_NS && !is_under_way(c, tcp)))
 			finish_last(c, tcp, now_ns);
 		return;
 	}
-	sums = sums_at(c->endpoint);
 	if (sums && !c->answered_ns && !(c->flags & ONE_WAY && (c->read_ns || c->flags & OUTBOUND)))
 		COUNT(sums->under_way);
 	if (target->ending)

@@ -42,6 +42,7 @@ fn request(exchange: &Exchange, endpoint: &Endpoint) -> Request {
         bytes_out: bytes(exchange, exchange.bytes_out),
         stands_for: (exchange.stands_for > 1).then_some(exchange.stands_for),
         overlapping: exchange.overlaps().then_some(true),
+        stream: exchange.is_stream().then_some(true),
         unanswered: exchange.is_unanswered().then_some(true),
         given_up: exchange.is_given_up().then_some(true),
         unsent_ns: (exchange.unsent_ns > 0).then_some(exchange.unsent_ns),

@@ -47,20 +47,24 @@ const WALKER: &str = "walk";
 /// Programs without which the others still see their part.
 const SPARE: &[Spare] = &[
     Spare { program: "is_woken", sees: "which thread worked on a request that an event loop answered" },
+    Spare { program: "has_sent_frames", sees: "how long each of the requests took that share a connection of HTTP/2" },
     Spare { program: WALKER, sees: "requests under way, and what came last over a connection that stays open" },
 ];
 
 /// What the programs know of system calls.
 const WAITS: u8 = 1;
 const READS: u8 = 2;
-
-/// System calls that read into the buffer that is their second argument.
-const CALLS_INTO_ONE_BUFFER: &[&str] = &["read", "recvfrom"];
+const WRITES: u8 = 3;
+const WRITES_PIECES: u8 = 4;
+const SENDS_MESSAGE: u8 = 5;
 
 fn kind_of_call(name: &str) -> u8 {
     match name {
         _ if CALLS_OF_LOOPS.contains(&name) => WAITS,
-        _ if CALLS_INTO_ONE_BUFFER.contains(&name) => READS,
+        "read" | "recvfrom" => READS,
+        "write" | "sendto" => WRITES,
+        "writev" => WRITES_PIECES,
+        "sendmsg" => SENDS_MESSAGE,
         _ => 0,
     }
 }

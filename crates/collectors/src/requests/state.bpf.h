@@ -51,8 +51,12 @@
  */
 #define SEVERAL 3
 
+/* Kinds of system calls: see `config`. */
 #define WAITS 1
 #define READS 2
+#define WRITES 3
+#define WRITES_PIECES 4
+#define SENDS_MESSAGE 5
 
 /* Processes that are observed at once. */
 #define TARGETS 256
@@ -75,7 +79,10 @@ const volatile struct {
 	__u32 sees_begin_of_send;
 	/* Length of a jiffy. */
 	__u32 tick_ns;
-	/* WAITS for system calls in which an event loop waits for its sockets, READS for those that read into the buffer that is their second argument. */
+	/*
+	 * WAITS for system calls in which an event loop waits for its sockets, READS and WRITES for those whose second argument is the one
+	 * buffer of what is read or written, WRITES_PIECES where it is an array of pieces, SENDS_MESSAGE where it has the place of one.
+	 */
 	__u8 kind_of_call[CALLS];
 } config SEC(".rodata.config") = {};
 
@@ -283,6 +290,8 @@ struct unix_sock {
 #define GIVEN_UP 16384
 /* Has been closed by one side, without an answer ever, and is counted as that. */
 #define FAILED 32768
+/* Not a connection's: this one is a stream of HTTP/2. */
+#define STREAM 65536
 
 #define PATH_BYTES 108
 /* A service: the port that is listened on, or the peer that is called. */
@@ -359,6 +368,20 @@ struct {
 	__type(value, __u32);
 } unused SEC(".maps");
 
+/* What one side of a connection sends, as frames of HTTP/2. */
+struct frames {
+	/* Heads that made sense in a row, and how often one did not. */
+	__u32 seen;
+	__u32 misses;
+	/* Whether it is HTTP/2 for sure. */
+	__u32 are_sure;
+	/* Bytes of a frame that are still to come. */
+	__u32 left;
+	/* Of a head that came in two pieces. */
+	__u32 head_bytes;
+	__u8 head[32];
+};
+
 struct connection {
 	/* Of the request or call; 0 when there is none. */
 	__u64 began_ns;
@@ -372,7 +395,7 @@ struct connection {
 	__u64 touched_ns;
 	/* When the peer closed its side, if a request had no answer then. */
 	__u64 given_up_ns;
-	/* First arrival that nobody has read yet, and what had been sent by then. Requests only. */
+	/* First arrival that nobody has read yet; of requests also what had been sent by then. */
 	__u64 unread_since_ns;
 	__u32 unread_write_seq;
 	/* What had been sent, and read, when it began. */
@@ -413,25 +436,31 @@ struct connection {
 		__u32 copied_seq;
 		__u32 write_seq;
 	} settled;
-	/* Frames of HTTP/2, as far as it is that: see `frames.bpf.h`. */
-	struct {
-		/* Heads that made sense in a row, and how often one did not. */
-		__u32 seen;
-		__u32 misses;
-		/* Whether it is HTTP/2 for sure. */
-		__u32 are_sure;
-		/* Bytes of a frame that are still to come. */
-		__u32 left;
-		__u32 last_stream;
-		__u32 streams;
-		__u32 streams_settled;
-		/* Opened since what is under way began, up to two. */
-		__u32 streams_of_exchange;
-		/* Of a head that came in two reads. */
-		__u32 head_bytes;
-		__u8 head[32];
-	} frames;
+	/* HTTP/2 in the clear, as far as it is that: of the side that asks, and of the other. See `frames.bpf.h`. */
+	struct frames asked;
+	struct frames answered;
+	/* Its streams have this and their own number as their key. */
+	__u32 number;
+	__u32 last_stream;
+	__u32 streams;
+	__u32 streams_settled;
+	/* Opened since what is under way began, up to two. */
+	__u32 streams_of_exchange;
+	/* Opened and not answered to the end. */
+	__u32 streams_open;
 };
+
+/* Whether the side that asks sends frames of HTTP/2, for sure. */
+static __always_inline bool is_http2(struct connection *c)
+{
+	return c->asked.are_sure;
+}
+
+/* Whether both sides do, so that each stream is known by itself: what happens on the connection as a whole is then told of nobody. */
+static __always_inline bool is_followed(struct connection *c)
+{
+	return c->asked.are_sure && c->answered.are_sure;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);

@@ -19,6 +19,7 @@ mod failures;
 mod frames;
 mod hand_over;
 mod several;
+mod streams;
 mod unpaired;
 mod unsent;
 

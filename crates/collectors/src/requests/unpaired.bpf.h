@@ -6,7 +6,7 @@
 #ifndef FATHOM_REQUESTS_UNPAIRED_H
 #define FATHOM_REQUESTS_UNPAIRED_H
 
-#include "frames.bpf.h"
+#include "state.bpf.h"
 
 /* Of a count, what is not in the sums yet, and is from now on: the caller adds it. */
 static __always_inline __u32 unsettled(__u32 *settled, __u32 now)
@@ -17,7 +17,7 @@ static __always_inline __u32 unsettled(__u32 *settled, __u32 now)
 /* Of HTTP/2 streams count. Other small requests come in a segment each, however many of them lie unread when somebody reads. */
 static __always_inline void count_segments(struct connection *c, struct tcp_sock *tcp)
 {
-	if (!is_http2(c))
+	if (!(c->flags & INBOUND && is_http2(c)))
 		c->arrivals = tcp->data_segs_in;
 }
 
@@ -30,7 +30,7 @@ static __always_inline void settle(struct connection *c, struct tcp_sock *tcp)
 	if (tcp)
 		count_segments(c, tcp);
 	__sync_fetch_and_add(&sums->arrivals, unsettled(&c->settled.arrivals, c->arrivals));
-	c->frames.streams_settled = c->frames.streams;
+	c->streams_settled = c->streams;
 	__sync_fetch_and_add(&sums->sends, unsettled(&c->settled.sends, c->sends));
 	if (!tcp)
 		return;

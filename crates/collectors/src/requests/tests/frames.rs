@@ -3,20 +3,25 @@
 use super::*;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const SETTINGS: u8 = 4;
-const HEADERS: u8 = 1;
-const DATA: u8 = 0;
+pub(super) const SETTINGS: u8 = 4;
+pub(super) const HEADERS: u8 = 1;
+pub(super) const DATA: u8 = 0;
 
-fn frame(kind: u8, stream: u32, length: usize) -> Vec<u8> {
+pub(super) fn frame(kind: u8, stream: u32, length: usize) -> Vec<u8> {
+    frame_with(kind, 0, stream, length)
+}
+
+/// With flags beside the one that says that its headers are whole.
+pub(super) fn frame_with(kind: u8, flags: u8, stream: u32, length: usize) -> Vec<u8> {
     let mut bytes = (length as u32).to_be_bytes()[1..].to_vec();
-    bytes.extend([kind, 4]);
+    bytes.extend([kind, flags | 4]);
     bytes.extend(stream.to_be_bytes());
     bytes.resize(bytes.len() + length, 0xab);
     bytes
 }
 
 /// What a client says first, with its first request.
-fn opening() -> Vec<u8> {
+pub(super) fn opening() -> Vec<u8> {
     [PREFACE.to_vec(), frame(SETTINGS, 0, 18), request(1)].concat()
 }
 
