@@ -157,8 +157,10 @@ pub struct RecordingSummary {
 pub struct PortSummary {
     /// For example `:8080`.
     pub port: String,
-    /// How many, of those that came one at a time on their connections.
+    /// How many, of those that are known one by one.
     pub count: u64,
+    /// Of these, how many were streams of HTTP/2 in the clear, many of which share a connection.
+    pub streams_count: u64,
     /// Of these, how many were not answered before the recording ended, or their clients gave up: their time ends there.
     pub unanswered_count: u64,
     /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.

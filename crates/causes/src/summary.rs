@@ -49,6 +49,7 @@ pub(crate) fn ports(comparison: &Comparison<'_>) -> Vec<PortSummary> {
         PortSummary {
             port: name.to_owned(),
             count: port.count as u64,
+            streams_count: port.streams as u64,
             unanswered_count: port.unanswered as u64,
             overlapping_count: port.overlapping as u64,
             several_from_ns: port.overlapping_from_ns,

@@ -49,7 +49,12 @@ fn says(port: &PortSummary) -> String {
         _ => format!(": p50 {p50}{usual}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
     };
     let requests = count(port.count as usize, "request");
-    format!("{requests} at {}{unanswered}{lengths}{}{}", port.port, several_at_once(port), failed(&port.failed))
+    let streams = match port.streams_count {
+        0 => "",
+        all if all == port.count => " (streams of HTTP/2)",
+        _ => " (some of them streams of HTTP/2)",
+    };
+    format!("{requests} at {}{streams}{unanswered}{lengths}{}{}", port.port, several_at_once(port), failed(&port.failed))
 }
 
 /// For example `; 3 connections were reset; 120 curt answers (a tenth of the usual time and bytes, as errors are)`.

@@ -267,6 +267,7 @@ fn port(port: &str, count: u64) -> PortSummary {
         port: port.into(),
         count,
         unanswered_count: 0,
+        streams_count: 0,
         overlapping_count: 0,
         several_from_ns: None,
         data: None,

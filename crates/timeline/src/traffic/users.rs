@@ -78,6 +78,8 @@ pub struct Request {
     pub worked_on: Option<(i64, i64)>,
     /// How far its length may be off, in ns.
     pub uncertain_ns: i64,
+    /// Whether it is one stream of HTTP/2.
+    pub is_stream: bool,
 }
 
 impl Request {
@@ -93,6 +95,7 @@ impl Request {
             threads: [0; 2],
             worked_on: None,
             uncertain_ns: 0,
+            is_stream: false,
         }
     }
 
@@ -107,8 +110,10 @@ impl Request {
 pub struct Port {
     /// `:8080`.
     pub name: StrId,
-    /// How many requests came to it, of those that came one at a time on their connections.
+    /// How many requests came to it, of those that are known one by one.
     pub count: f64,
+    /// Of these, how many were streams of HTTP/2 in the clear, which share connections.
+    pub streams: f64,
     /// Of these, how many were not answered while somebody looked, or until their clients gave up.
     pub unanswered: f64,
     /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
@@ -224,6 +229,7 @@ fn measured(span: &Span, detail: &detail::Request) -> Request {
         threads: [span.tid, detail.reader_tid.unwrap_or(span.tid)],
         worked_on: worked_on(span, detail),
         uncertain_ns: detail.uncertain_ns.unwrap_or(0).max(0),
+        is_stream: detail.stream == Some(true),
     }
 }
 
@@ -254,6 +260,7 @@ fn port(name: StrId, requests: &[Request], several: Option<(f64, i64)>, curt: f6
     Port {
         name,
         count: count(requests.iter()),
+        streams: count(requests.iter().filter(|one| one.is_stream)),
         unanswered: count(requests.iter().filter(|one| one.answer != Answer::Sent)),
         overlapping: several.map_or(0.0, |(count, _)| count),
         overlapping_from_ns: several.map(|(_, from_ns)| from_ns),
