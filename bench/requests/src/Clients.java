@@ -105,6 +105,8 @@ public final class Clients {
             case "grpc":
                 ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().build();
                 return () -> () -> ClientCalls.blockingUnaryCall(channel, GET, CallOptions.DEFAULT, new byte[50]);
+            case "kafka":
+                return () -> Messages.producer(port);
             case "jdbc":
                 return () -> database(port);
             case "udp":
