@@ -120,32 +120,22 @@ impl Ceiling<'_> {
 struct AtOnce(BTreeMap<(usize, usize), i64>);
 
 impl AtOnce {
-    fn of(period: &Period<'_>, mut calls: &[Edge], mut requests: &[Edge]) -> AtOnce {
+    fn of<'e>(period: &Period<'_>, mut calls: &'e [Edge], mut requests: &'e [Edge]) -> AtOnce {
         let (mut found, mut now, mut since_ns) = (AtOnce::default(), (0_isize, 0_isize), i64::MIN);
-        while let Some((time_ns, by)) = calls.first() {
-            let (call, (time_ns, by)) = match requests.split_first() {
-                Some((first, rest)) if first.0 <= *time_ns => {
-                    requests = rest;
-                    (false, *first)
-                }
-                _ => {
-                    calls = &calls[1..];
-                    (true, (*time_ns, *by))
-                }
-            };
-            // Without a call there is no more of them than at any ceiling.
-            if now.0 > 0 {
-                let key = (now.0 as usize, now.1.max(0) as usize);
+        while let Some((is_call, (time_ns, by))) = next(&mut calls, &mut requests) {
+            if now != (0, 0) {
+                let key = (now.0.max(0) as usize, now.1.max(0) as usize);
                 *found.0.entry(key).or_default() += period.time.within_ns(since_ns, time_ns);
             }
             since_ns = time_ns;
-            if call { now.0 += by } else { now.1 += by }
+            if is_call { now.0 += by } else { now.1 += by }
         }
         found
     }
 
     /// The fewest calls at once of which there are hardly ever more, the part of `all_ns` with so many, and how many requests were
-    /// beyond them on average.
+    /// beyond them on average. While requests wait for a connection none is free: where most of what is beyond the calls is so with fewer
+    /// calls than that, it waits for something else.
     fn ceiling(&self, all_ns: f64) -> Option<(usize, f64, f64)> {
         let ns = |is: &dyn Fn(usize) -> bool| {
             self.0.iter().filter(|((calls, _), _)| is(*calls)).map(|(_, ns)| *ns as f64).sum::<f64>()
@@ -156,8 +146,22 @@ impl AtOnce {
             at >= MIN_AT_CEILING * all_ns && ns(&|n| n > *calls) <= MAX_ABOVE * at
         };
         let calls = (1..=most).find(is_ceiling)?;
-        let beyond = self.0.iter().filter(|((n, _), _)| *n == calls);
-        let waiting: f64 = beyond.map(|((_, requests), ns)| requests.saturating_sub(calls) as f64 * *ns as f64).sum();
-        Some((calls, ns(&|n| n == calls) / all_ns, waiting / all_ns))
+        let waiting = self.beyond(|n| n == calls);
+        (waiting >= self.beyond(|n| n < calls)).then(|| (calls, ns(&|n| n == calls) / all_ns, waiting / all_ns))
     }
+
+    /// Requests that were under way beside so many calls, times how long.
+    fn beyond(&self, is: impl Fn(usize) -> bool) -> f64 {
+        let beside = self.0.iter().filter(|((calls, _), _)| is(*calls));
+        beside.map(|((calls, requests), ns)| requests.saturating_sub(*calls) as f64 * *ns as f64).sum()
+    }
+}
+
+/// What comes next, and whether it is of a call. Of those at the same instant requests come first.
+fn next<'e>(calls: &mut &'e [Edge], requests: &mut &'e [Edge]) -> Option<(bool, Edge)> {
+    let is_call = calls.first().is_some_and(|call| requests.first().is_none_or(|request| call.0 < request.0));
+    let edges = if is_call { calls } else { requests };
+    let (first, rest) = edges.split_first()?;
+    *edges = rest;
+    Some((is_call, *first))
 }
