@@ -70,7 +70,8 @@ fn of_cost(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
 
 /// Whether what a mechanism takes is time on the CPUs.
 fn is_of_running(finding: &Finding) -> bool {
-    let runs = |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable);
+    let runs =
+        |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable | ThreadState::Compiler);
     finding.claims.iter().any(runs) || finding.claims.is_empty() && finding.harm.is_none()
 }
 
