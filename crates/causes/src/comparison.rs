@@ -169,9 +169,10 @@ impl<'a> Comparison<'a> {
         self.recorded_from_ns(event).is_some()
     }
 
-    /// Whether what threads ran was sampled in the slow time.
+    /// Whether what threads ran was sampled in the slow time: without its stack a sample says that something ran.
     pub fn is_sampled(&self) -> bool {
-        [event::CPU, event::EXECUTION].into_iter().any(|event| self.slow.samples(event).next().is_some())
+        let mut samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| self.slow.samples(event));
+        samples.any(|sample| sample.stack_id != StackId(0))
     }
 
     /// Whether collections were recorded, whether or not there were any.

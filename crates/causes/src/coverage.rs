@@ -9,6 +9,7 @@ use crate::cause::{Cause, Claim, Finding, Support};
 use crate::comparison::Comparison;
 use crate::explanation::Missing;
 use crate::fields;
+use crate::latency;
 use crate::limits::{MIN_COVERED_SHARE, NEGLIGIBLE_SHARE};
 use crate::measure::{faults, recording_threshold, stacks, system_gc, unsent};
 use crate::need::Need;
@@ -20,6 +21,7 @@ pub(crate) fn missing(comparison: &Comparison<'_>, cause: &Cause, finding: &Find
         lacking.into_iter().next()
     };
     table_gone(comparison)
+        .or_else(|| only_the_start(comparison))
         .or_else(|| unobserved(comparison).filter(|_| !is_seen_by_requests(cause)))
         .or_else(|| cause.needs.iter().find_map(of_group))
         .or_else(|| of_seen(comparison, finding))
@@ -68,7 +70,8 @@ fn of_cost(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
 
 /// Whether what a mechanism takes is time on the CPUs.
 fn is_of_running(finding: &Finding) -> bool {
-    let runs = |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable);
+    let runs =
+        |claim: &Claim| matches!(claim.state, ThreadState::Running(_) | ThreadState::Runnable | ThreadState::Compiler);
     finding.claims.iter().any(runs) || finding.claims.is_empty() && finding.harm.is_none()
 }
 
@@ -111,6 +114,14 @@ fn table_gone(comparison: &Comparison<'_>) -> Option<Missing> {
     let recording = comparison.recording();
     let gone = recording.losses.rows().find(|row| recording.text(row.kind) == loss::MISSING)?;
     Some(Missing::from_kernel(recording.text(gone.says)))
+}
+
+/// In its first seconds a JVM does whatever it does, so that no signal of them is called slow: where nothing else was recorded, nobody
+/// has looked for a slow service.
+fn only_the_start(comparison: &Comparison<'_>) -> Option<Missing> {
+    let is_all = comparison.analysis.account.startup.boot_buckets >= comparison.sources().grid.len;
+    (is_all && !comparison.is_slow() && !latency::has_latency(comparison))
+        .then(|| Missing::from_kernel("nothing but the first seconds of the JVM was recorded"))
 }
 
 /// Where requests were slow when nothing else was observed.

@@ -1,7 +1,7 @@
 //! Whether the rows that would show a cause say what they are: a wait without a stack, a collection without its cause, or a system call
 //! without a name may be anything.
 
-use fathom_evidence::kinds::{event, span};
+use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
 
@@ -19,27 +19,37 @@ enum Field {
 
 /// Whether the rows by which a need is met say what they are, where there are any.
 pub(crate) fn are_there(comparison: &Comparison<'_>, need: Need) -> bool {
-    let is_gone = fields(need).iter().any(|(kind, field)| is_empty(comparison, (kind, source(need)), *field));
-    // Samples with frames of a layer, which other needs ask for, have stacks.
-    let is_stackless = matches!(need, Need::Samples) && are_samples_empty(comparison);
-    !is_gone && !is_stackless
+    !fields(need).iter().any(|(kind, field)| is_empty(comparison, (kind, source(need)), *field))
 }
 
 /// What rows have to say for their absence from a kind to mean anything.
 fn fields(need: Need) -> &'static [(&'static str, Field)] {
-    const MONITORS: &[(&str, Field)] = &[(span::MONITOR_ENTER, Field::Name), (span::MONITOR_ENTER, Field::Stack)];
+    // That a class is initialized by another thread is told by what is waited on.
+    const MONITORS: &[(&str, Field)] = &[
+        (span::MONITOR_ENTER, Field::Name),
+        (span::MONITOR_ENTER, Field::Stack),
+        (span::MONITOR_WAIT, Field::Name),
+        (span::SAMPLED_WAIT, Field::Stack),
+    ];
+    const PARKS: &[(&str, Field)] =
+        &[(span::PARK, Field::Name), (span::PARK, Field::Stack), (span::SAMPLED_WAIT, Field::Stack)];
+    const READS: &[(&str, Field)] =
+        &[(span::SOCKET_READ, Field::Name), (span::SOCKET_READ, Field::Detail), (span::SAMPLED_WAIT, Field::Stack)];
     match need {
-        Need::Collections => &[(span::GC_PAUSE, Field::Detail)],
+        Need::Collections => &[(span::GC_PAUSE, Field::Detail), (span::GC, Field::Detail)],
         Need::SystemGc => &[(span::SYSTEM_GC, Field::Stack)],
         Need::Stops => &[(span::VM_OPERATION, Field::Name), (span::SAFEPOINT, Field::Name)],
         Need::PageFaults => &[(span::PAGE_FAULT, Field::Detail)],
         Need::Sockets => &[(span::REQUEST, Field::Detail), (span::CALL, Field::Detail)],
-        Need::Event("jdk.ThreadPark") => &[(span::PARK, Field::Stack)],
+        Need::Event("jdk.ThreadPark") => PARKS,
         Need::Event("jdk.ThreadSleep") => &[(span::SLEEP, Field::Stack)],
-        Need::Event("jdk.SocketRead") => &[(span::SOCKET_READ, Field::Name)],
+        Need::Event("jdk.SocketRead") => READS,
         Need::Event("jdk.JavaMonitorEnter") => MONITORS,
         Need::Spans(span::SYSTEM_CALL, _) => &[(span::SYSTEM_CALL, Field::Name), (span::SYSTEM_CALL, Field::Detail)],
-        Need::Spans(span::BLOCK_REQUEST, _) => &[(span::BLOCK_REQUEST, Field::Detail)],
+        // Who waited for a device was in a call that is known by its name.
+        Need::Spans(span::BLOCK_REQUEST, _) => {
+            &[(span::BLOCK_REQUEST, Field::Detail), (span::SYSTEM_CALL, Field::Name)]
+        }
         Need::Spans(span::SAMPLED_WAIT, _) => &[(span::SAMPLED_WAIT, Field::Stack)],
         _ => &[],
     }
@@ -60,10 +70,4 @@ fn is_empty(comparison: &Comparison<'_>, (kind, source): (&str, Option<&str>), f
     let is_meant = |row: &Span| source.is_none_or(|source| comparison.recording().text(row.source) == source);
     let mut rows = comparison.sources().spans(kind).filter(is_meant).peekable();
     rows.peek().is_some() && rows.all(lacks)
-}
-
-fn are_samples_empty(comparison: &Comparison<'_>) -> bool {
-    let sources = comparison.sources();
-    let mut samples = [event::CPU, event::EXECUTION].into_iter().flat_map(|event| sources.samples(event)).peekable();
-    samples.peek().is_some() && samples.all(|sample| sample.stack_id == StackId(0))
 }

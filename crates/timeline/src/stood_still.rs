@@ -4,6 +4,7 @@
 //! while others go on. So a stall counts only if nothing else that is recorded happened meanwhile, where so much happens at other
 //! times that this cannot be chance.
 
+use fathom_evidence::StrId;
 use fathom_evidence::kinds::{span, stall};
 use fathom_evidence::tables::Span;
 
@@ -37,15 +38,18 @@ pub struct StoodStill {
 
 impl StoodStill {
     pub(crate) fn of(sources: &Sources<'_>) -> StoodStill {
-        let is_one =
-            |late: &Span| late.duration_ns >= MIN_STALL_NS && sources.recording.text(late.name) == stall::STOOD_STILL;
+        let is_one = |late: &Span| {
+            late.duration_ns >= MIN_STALL_NS && ["", stall::STOOD_STILL].contains(&sources.recording.text(late.name))
+        };
         let stalls: Vec<Span> = sources.spans(span::HOST_STALL).filter(is_one).collect();
         if stalls.is_empty() {
             return StoodStill::default();
         }
         let events = Events::of(sources);
         let when = |is: Option<bool>| {
-            let such = stalls.iter().filter(|late| events.stood_still(late) == is);
+            // One of which nobody says what it was may be that of one CPU.
+            let of = |late: &Span| if late.name == StrId(0) { None } else { events.stood_still(late) };
+            let such = stalls.iter().filter(|late| of(late) == is);
             Intervals::union(such.map(|late| (late.time_ns, late.end_ns())).collect())
         };
         StoodStill { surely: when(Some(true)), perhaps: when(None) }

@@ -106,6 +106,11 @@ impl<'a> Traffic<'a> {
         self.peers.is_service(socket)
     }
 
+    /// Whether the peer of a socket read is this program itself, and it is not known which of its threads answered.
+    pub fn is_unclear(&self, socket: &Span) -> bool {
+        self.peers.is_unclear(socket)
+    }
+
     /// The service (`host:port`) whose answer a system call read.
     pub fn called(&self, call: &Span) -> Option<String> {
         self.peers.called(self.recording, call)

@@ -1,5 +1,6 @@
 //! Memory for direct buffers is used up: whoever wants some asks for a collection of the whole heap, and waits.
 
+use fathom_evidence::StackId;
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Collection, Intervals, Origin, Stop, ThreadState, Wait};
@@ -53,7 +54,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 /// The answer where nobody was seen waiting for direct memory.
 fn none_seen(comparison: &Comparison<'_>) -> Finding {
     let asked = stops(comparison, |collection| collection.origin == Origin::Explicit);
-    if system_gc::are_recorded(comparison) {
+    let is_by_whom = || system_gc::by_purpose(&comparison.slow).others.iter().all(|call| call.stack_id != StackId(0));
+    if system_gc::are_recorded(comparison) && is_by_whom() {
         return Finding::absent("no collection was requested because direct memory was used up")
             .with_all(in_use(comparison));
     }

@@ -6,8 +6,8 @@ use fathom_evidence::kinds::{counter, span, subject};
 use fathom_timeline::{OLD_GENERATION_FULL, Origin, Stop, ThreadState, Wait};
 
 use crate::measure::collections::{
-    collection_of, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, of_unknown_kind,
-    old_occupancy_after_full, stalls_evidence, stops,
+    collection_of, found_no_room, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long,
+    left_by_full_ones, of_unknown_kind, old_occupancy_after_full, stalls_evidence, stops,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -96,7 +96,7 @@ fn without_pauses(comparison: &Comparison<'_>) -> Finding {
     );
     // What is in use after young collections holds what has died in the old generation.
     let (support, text) = match stalls {
-        0 if stops_for_full_ones(comparison) && !found_no_room(comparison) => {
+        0 if stops_for_full_ones(comparison) && (!found_no_room(comparison) || frees_much(comparison)) => {
             (Support::Weak, format!("{text}; how much of that lives only a full GC would tell"))
         }
         0 => (Support::Consistent, text),
@@ -123,11 +123,9 @@ fn stops_for_full_ones(comparison: &Comparison<'_>) -> bool {
     ["Serial", "Parallel", "CMS", "G1"].contains(&collector)
 }
 
-/// Whether the collector says that it had no room to copy or to promote to: it fell short of memory, whatever of it lives.
-fn found_no_room(comparison: &Comparison<'_>) -> bool {
-    let recording = comparison.recording();
-    let mut troubles = recording.logs.rows().filter(|row| recording.text(row.class) == "gc_trouble");
-    troubles.any(|row| comparison.slow.time.touches(row.time_ns.saturating_sub(1), row.time_ns))
+/// Whether full ones of another time freed much: what filled the old generation then had died.
+fn frees_much(comparison: &Comparison<'_>) -> bool {
+    left_by_full_ones(comparison).is_some_and(|left| left < OLD_GENERATION_FULL)
 }
 
 fn support(count: usize, occupancy: Option<f64>, gave_up: bool) -> Support {
@@ -238,5 +236,32 @@ mod tests {
         };
         assert_eq!(verdict(""), Some(Verdict::Possible));
         assert_eq!(verdict("to-space exhausted"), Some(Verdict::Likely));
+    }
+
+    /// A young pause of 600 ms that found no room and leaves the heap full, a day after full collections that left so much of the old
+    /// generation.
+    fn verdicts_after(left: i64) -> [Option<Verdict>; 2] {
+        let mut recording = Recording::default();
+        recording.add_fact(subject::GC, "collector", "Parallel", "gc_log");
+        let mut pause = |from_ns, length_ns, scope: &str, after: i64, old: i64| {
+            let old =
+                format!(r#""old_before_bytes":2780000000,"old_after_bytes":{old},"old_capacity_bytes":2800000000"#);
+            let sizes = format!(r#""heap_before_bytes":4125000000,"heap_after_bytes":{after},{old}"#);
+            let detail = format!(r#"{{"scope":"{scope}",{sizes},"heap_committed_bytes":4150000000}}"#);
+            recording.add_span(from_ns, length_ns, 0, span::GC_PAUSE, "PS", &detail, "gc_log");
+        };
+        pause(0, 20_000_000, "full", left, left);
+        (1..50).for_each(|minute| pause(60_000_000_000 * minute, 10_000_000, "young", 2_790_000_000, 2_780_000_000));
+        pause(3_000_200_000_000, 600_000_000, "young", 4_150_000_000, 2_790_000_000);
+        recording.add_log(3_000_800_000_000, "gc_log", "warning", "gc_trouble", "promotion failed");
+        let explanation = explain(&recording, &ExplainOptions::default());
+        let of = |id: &str| explanation.causes.iter().find(|cause| cause.id == id).map(|cause| cause.verdict);
+        ["heap_too_small", super::CAUSE.id].map(of)
+    }
+
+    #[test]
+    fn full_collections_of_another_time_tell_whether_what_fills_the_heap_lives() {
+        assert_eq!(verdicts_after(1_200_000_000), [Some(Verdict::Likely), Some(Verdict::Possible)]);
+        assert_eq!(verdicts_after(2_700_000_000)[1], Some(Verdict::Likely));
     }
 }

@@ -11,9 +11,9 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{OLD_GENERATION_FULL, Stop, ThreadState};
 
 use crate::measure::collections::{
-    CROWDED, Eras, HEAVY, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of,
-    full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary, of_unknown_kind,
-    old_occupancy_after_full, ordinary_share, stops,
+    CROWDED, Eras, HEAVY, MET_BY_FEW, MIN_FOR_RATE, MIN_RATE_RATIO, allocation_rate, are_noticed, collection_of,
+    found_no_room, full_ones_that_left, full_pauses, heap_occupancy_after, is_full, is_long, is_ordinary,
+    left_by_full_ones, of_unknown_kind, old_occupancy_after_full, ordinary_share, stops,
 };
 use crate::measure::median;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
@@ -133,14 +133,20 @@ fn failures(comparison: &Comparison<'_>) -> usize {
     };
     let is_failure = |(_, detail): &(Span, Gc)| match detail.cause.as_deref() {
         Some(cause) => FAILURES.iter().any(|failure| cause.contains(failure)) || is_late(detail),
-        None => is_late(detail) && found_no_room(detail),
+        None => is_late(detail) && (found_nothing_free(detail) || is_never_asked_for(detail)),
     };
     full_pauses(comparison).filter(is_failure).count()
 }
 
+/// Whether full collections of a collector are its last resort only: Shenandoah has what is asked for done beside the application, unless it
+/// is told not to (-XX:-ExplicitGCInvokesConcurrent).
+fn is_never_asked_for(detail: &Gc) -> bool {
+    detail.collector.as_deref() == Some("Shenandoah")
+}
+
 /// Whether nothing had been allocated since the collection before, in a heap that is filled: that one had found no room. Who asks
 /// for a collection does so at any time.
-fn found_no_room(detail: &Gc) -> bool {
+fn found_nothing_free(detail: &Gc) -> bool {
     let filled = detail.heap_before_bytes.zip(detail.heap_committed_bytes);
     let besides_old = || detail.heap_before_bytes?.checked_sub(detail.old_before_bytes?);
     detail.young_before_bytes.or_else(besides_old) == Some(0)
@@ -160,9 +166,6 @@ const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 /// would make them rarer still, and whether anybody lacks it they do not tell. One that users notice by itself is what was slow then,
 /// however rare it is. A heap that grows becomes larger by itself.
 const RARE_NS: f64 = 600e9;
-
-/// Stops that take less of the time than this are met by fewer than one request in a hundred: what users call slow does not show them.
-const MET_BY_FEW: f64 = 0.01;
 
 /// How sure full collections make it by how often they come, and what is said of that; `is_no_chance`: whether it was lack of room that brought them.
 fn how_often(comparison: &Comparison<'_>, full: &[(i64, i64)], is_no_chance: bool) -> (Support, String) {
@@ -232,8 +235,8 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
         return Finding::absent(format!("{text}: they free too little for a little more room to help"));
     }
     if is_full {
-        let says = format!("{text}; how much of that lives only a full GC would tell");
-        return ordinary_finding(comparison, Support::Weak, says, occupied);
+        let (support, says) = of_a_full_heap(comparison);
+        return ordinary_finding(comparison, support, text + &says, occupied);
     }
     let rate = eras.both(|period| allocation_rate(period).unwrap_or(0.0));
     let degenerated = degenerated(comparison);
@@ -255,6 +258,20 @@ fn ordinary(comparison: &Comparison<'_>) -> Finding {
     }
     let grew = rate.1.is_some_and(|baseline| baseline > 0.0 && rate.0 >= MIN_RATE_RATIO * baseline);
     ordinary_finding(comparison, if grew { Support::Weak } else { Support::Consistent }, text, occupied)
+}
+
+/// How sure a heap that is full after young collections makes it: what lives full ones tell, also those of another time.
+fn of_a_full_heap(comparison: &Comparison<'_>) -> (Support, String) {
+    match left_by_full_ones(comparison).filter(|left| *left < OLD_GENERATION_FULL) {
+        Some(left) if found_no_room(comparison) => {
+            let left = format::percent(left);
+            (
+                Support::Consistent,
+                format!("; full ones of another time left {left} of the old generation: what fills it dies"),
+            )
+        }
+        _ => (Support::Weak, "; how much of that lives only a full GC would tell".to_owned()),
+    }
 }
 
 /// Cycles beside the application that were not done when the room for what it allocates meanwhile was used up: whatever the rate

@@ -24,7 +24,10 @@ pub(crate) static CAUSE: Cause = Cause {
     equals: &[],
     has_lab: true,
     collectors: &["jfr"],
-    needs: &[&[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
+    needs: &[
+        &[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")],
+        &[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")],
+    ],
     actions: &["hold the lock for a shorter time, or split it; see the stack of the waits and the thread that held it"],
     decide,
 };

@@ -1,9 +1,10 @@
 //! Threads wait until lines of a log are written: for the appender's lock, its queue, or the write itself.
 
 use fathom_evidence::Recording;
+use fathom_evidence::detail::{Blocked, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::telling_frame;
+use fathom_timeline::{Wait, Waiting, is_below, telling_frame};
 
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{cpu_shortage, growth, recording_threshold};
@@ -17,7 +18,10 @@ pub(crate) static CAUSE: Cause = Cause {
     equals: &[waits_below::EQUALS],
     has_lab: true,
     collectors: &["jfr"],
-    needs: &[&[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")]],
+    needs: &[
+        &[Need::Event("jdk.JavaMonitorEnter"), Need::Spans(span::SAMPLED_WAIT, "waits")],
+        &[Need::Event("jdk.ThreadPark"), Need::Spans(span::SAMPLED_WAIT, "waits")],
+    ],
     actions: &[
         "an asynchronous appender that drops lines when its queue is full (logback: neverBlock; log4j: AsyncQueueFullPolicy=Discard)",
         "make the reader of the pipe quicker (a container's log driver: mode=non-blocking), or log to a disk of its own",
@@ -52,7 +56,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return recording_threshold::of_waits(comparison, events, "waits for a log");
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
-    let writing = writing_share(&slow);
+    let writing = writing_share(comparison, &slow);
     let is_full = full_share(comparison, &slow) >= MIN_FULL_SHARE;
     let text = says(comparison, &slow, threads, (is_full, writing));
     let waiting = comparison.evidence("threads waiting for the log", threads, "threads", "spans").of(&[
@@ -80,12 +84,38 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// The part of the waiting for others in which some line was being written; all of it where each waited for its own.
-fn writing_share(waits: &WaitsBelow) -> f64 {
+fn writing_share(comparison: &Comparison<'_>, waits: &WaitsBelow) -> f64 {
     let written = waits.data_time();
     let of = |waits: &[Span]| waits.iter().map(|wait| wait.duration_ns.max(0) as f64).sum::<f64>();
     let while_written = waits.for_others.iter().map(|wait| written.within_ns(wait.time_ns, wait.end_ns()) as f64);
     let (own, all) = (of(&waits.for_data), of(&waits.for_others));
-    (own + while_written.sum::<f64>()) / (own + all).max(1.0)
+    (own + while_written.sum::<f64>().max(held_in_a_write(comparison))) / (own + all).max(1.0)
+}
+
+/// The waiting for a lock of the log whose holder stood in a write just then, in ns: that this is a line of the log the write does not say where
+/// its stack is cut.
+fn held_in_a_write(comparison: &Comparison<'_>) -> f64 {
+    let recording = comparison.recording();
+    let row = |row: u32| recording.spans.row(row as usize);
+    let is_for_the_log = |waiting: &&Waiting| {
+        waiting.wait == Wait::Lock && waiting.row.is_some_and(|of| is_below(recording, row(of).stack_id, LOGGING))
+    };
+    let held = comparison.resolved().iter().filter(is_for_the_log);
+    let written = held.filter(|waiting| {
+        let root = waiting.root.and_then(|root| root.segment.row);
+        root.is_some_and(|root| is_write(recording, &row(root)))
+    });
+    0.0 + written.map(|waiting| waiting.waiting_ns).sum::<f64>()
+}
+
+fn is_write(recording: &Recording, wait: &Span) -> bool {
+    const CALLS: &[&str] = &["write", "writev", "pwrite64", "pwritev"];
+    let detail: Blocked = from_text(recording.text(wait.detail));
+    match recording.text(wait.kind) {
+        span::SYSTEM_CALL => CALLS.contains(&recording.text(wait.name)),
+        span::BLOCKED => detail.system_call.is_some_and(|call| CALLS.contains(&call.as_str())),
+        kind => matches!(kind, span::FILE_WRITE | span::SOCKET_WRITE),
+    }
 }
 
 /// The part of the waiting for others that is for room in a full queue.

@@ -3,7 +3,7 @@
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
 
-use crate::measure::collections::{are_noticed, collection_of, stops};
+use crate::measure::collections::{are_met_by_many, are_noticed, collection_of, stops};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -40,7 +40,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(longest as f64)
     );
     // A JVM that starts reaches the first threshold once or twice: a tenth of a second is not noticed, unless requests show it.
-    let (support, text) = match are_noticed(comparison, &collections) {
+    let is_felt = are_noticed(comparison, &collections) || are_met_by_many(comparison, &collections);
+    let (support, text) = match is_felt {
         true => (Support::Observed, text),
         false => (Support::Weak, format!("{text}: little by itself, and there were no more of them")),
     };

@@ -84,9 +84,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 fn no_reads(comparison: &Comparison<'_>) -> Finding {
     let unseen = unnamed_waits(comparison).or_else(|| calls::none(comparison));
     let unseen = unseen.or_else(|| event_loops::unseen(comparison, "answers of other services"));
-    let unseen = unseen.or_else(|| unseen_by_java(comparison));
+    let unseen = unseen.or_else(|| behind_itself(comparison)).or_else(|| unseen_by_java(comparison));
     unseen
         .unwrap_or_else(|| recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "reads from other services"))
+}
+
+/// A program that calls itself waits for a service where the thread that answers does.
+fn behind_itself(comparison: &Comparison<'_>) -> Option<Finding> {
+    let mut reads = comparison.slow.spans(span::SOCKET_READ);
+    reads.any(|read| comparison.sources().traffic.is_unclear(&read)).then(|| {
+        Finding::needs_kernel("the program calls itself, and which of its threads answered was not recorded: it may have waited for a service")
+    })
 }
 
 /// The JVM writes down blocking reads of its own classes: neither those of channels nor those of native code. Where nothing that is lost has

@@ -39,6 +39,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         (Support::Observed, found, "memory was read back from the swap")
     } else {
         match faults::find(comparison, Kind::Anonymous) {
+            None if is_counted && may_be_of_a_file(comparison) => {
+                return Finding::needs_kernel(
+                    "pages were swapped in, and what the slow page faults waited for was not recorded",
+                );
+            }
             None => return Finding::absent("no slow page fault in memory that belongs to no file"),
             Some(found) if found.has_kernel_stacks(comparison) => {
                 return Finding::absent(
@@ -59,4 +64,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .drawn_by(&[&format!("{}|pswpin", counter::VMSTAT_COUNT)])
         .with(comparison.evidence("pages swapped in", pages, "1/s", "counters").of(&[counter::VMSTAT_COUNT]));
     found.explaining(finding, comparison)
+}
+
+/// Whether a fault in a file may have waited for the swap: pages that the program has changed for itself go there, which the kernel's stack
+/// tells.
+fn may_be_of_a_file(comparison: &Comparison<'_>) -> bool {
+    faults::find(comparison, Kind::File).is_some_and(|found| !found.has_kernel_stacks(comparison))
 }

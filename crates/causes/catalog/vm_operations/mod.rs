@@ -9,7 +9,7 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
 use crate::cause::{Claim, ThreadTime};
-use crate::measure::collections::are_minor;
+use crate::measure::collections::{are_minor, is_long};
 use crate::measure::safepoints::bare;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -95,10 +95,14 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if comparison.excess_threads(|state| state == STATE) <= 0.0 {
         return Finding::absent(format!("{}, as in the baseline", stops.says()));
     }
-    // A few short stops in a few seconds are no more than possible, unless requests tell.
+    // A few short stops in a few seconds are no more than possible, unless requests tell; nor are those of a recorder, but for one that users
+    // notice whoever asked for it.
     let lengths: Vec<(i64, i64)> = stops.all().map(|stop| (stop.from_ns, stop.duration_ns())).collect();
-    let support =
-        if are_minor(comparison, &lengths) || stops.are_of_recorders() { Support::Weak } else { Support::Observed };
+    let support = if are_minor(comparison, &lengths) || stops.are_of_recorders() && !is_long(&lengths) {
+        Support::Weak
+    } else {
+        Support::Observed
+    };
     let mut finding = Finding::new(support, stops.says() + &asked_by(comparison))
         .with_all(stops.evidence(comparison))
         .drawn_by(&[span::VM_OPERATION, span::SAFEPOINT]);

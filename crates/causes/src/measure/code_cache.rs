@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use fathom_evidence::StrId;
 use fathom_evidence::detail::{CodeCache as Detail, Compilation, from_text};
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_timeline::{BUCKET_NS, Intervals, Layer, Origin, Series, ThreadState};
@@ -79,7 +80,7 @@ impl CodeCache {
             most_compiled: most_compiled(comparison),
             failures: failures(comparison),
             compilations_after_full_per_second: compilations_after_full(comparison, &compiled),
-            is_sampled: comparison.sources().running_event().is_some(),
+            is_sampled: comparison.is_sampled(),
             interpreted: interpreted(comparison),
         }
     }
@@ -161,15 +162,17 @@ fn collections(period: &Period<'_>) -> usize {
     ids.len() + without_id
 }
 
-/// The most compilations of one method at one level, loops apart. The JVM makes a few anyway.
+/// The most compilations of one method at one level, loops apart. The JVM makes a few anyway. Those of which nobody says what was
+/// compiled are no repetitions.
 fn most_compiled(comparison: &Comparison<'_>) -> Option<(String, usize)> {
     let mut counts: HashMap<(u32, Option<u32>, Option<bool>), usize> = HashMap::new();
-    for compilation in comparison.sources().spans(span::COMPILATION) {
+    let named = comparison.sources().spans(span::COMPILATION).filter(|compilation| compilation.name != StrId(0));
+    for compilation in named {
         let detail: Compilation = from_text(comparison.recording().text(compilation.detail));
         *counts.entry((compilation.name.0, detail.level, detail.osr)).or_default() += 1;
     }
     let ((name, _, _), count) = counts.into_iter().max_by_key(|(key, count)| (*count, *key))?;
-    Some((comparison.recording().text(fathom_evidence::StrId(name)).to_owned(), count))
+    Some((comparison.recording().text(StrId(name)).to_owned(), count))
 }
 
 /// When allocations in the code cache failed. A log tells it once, as the compiler being switched off.

@@ -46,6 +46,18 @@ pub fn are_noticed(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
     are_felt(comparison) || comparison.slow.time.iter().any(is_long)
 }
 
+/// Stops that take less of the time than this are met by fewer than one request in a hundred: what users call slow does not show them.
+pub const MET_BY_FEW: f64 = 0.01;
+
+/// Whether stops (beginning and length) come again and again, so that one request in a hundred meets one, and are together as long as one
+/// that is noticed by itself.
+pub fn are_met_by_many(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
+    let total_ns = stops.iter().fold(0_i64, |sum, (_, length_ns)| sum.saturating_add(*length_ns));
+    let grid = comparison.sources().grid;
+    let recorded_ns = grid.end_ns().saturating_sub(grid.start_ns) as f64;
+    stops.len() >= MIN_FOR_RATE && total_ns >= LONG_STOP_NS && total_ns as f64 >= MET_BY_FEW * recorded_ns
+}
+
 /// Whether stops of the slow time (beginning and length) are too few and each too short to be noticed, as far as is known.
 pub fn are_minor(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
     !are_noticed(comparison, stops) && stops.iter().all(|(_, length_ns)| (*length_ns as f64) < NOTICED_NS)
@@ -266,6 +278,23 @@ pub fn full_ones_that_left(comparison: &Comparison<'_>, is_meant: impl Fn(f64) -
     let stops = stops.filter(|state| matches!(state, ThreadState::Stopped(Stop::Collection(of)) if is_full(*of)));
     let time = ThreadTime::from([(0, Intervals::union(times))]);
     (count, stops.map(|state| Claim::during(state, time.clone())).collect())
+}
+
+/// What the full collections of the recording left of the old generation in use, as a share of its size: the median. It says what lives,
+/// also of a time without one, and where they are weeks apart.
+pub fn left_by_full_ones(comparison: &Comparison<'_>) -> Option<f64> {
+    let recording = comparison.recording();
+    let pauses = recording.spans.rows().filter(|row| recording.text(row.kind) == span::GC_PAUSE);
+    let pauses = pauses.map(|pause| comparison.slow.detail::<Gc>(&pause));
+    let full = pauses.filter(|detail| detail.scope.as_deref() == Some("full"));
+    median(full.filter_map(|detail| used_share(detail.old_after_bytes, detail.old_capacity_bytes)).collect())
+}
+
+/// Whether the collector says of the slow time that it had no room to copy or to promote to: it fell short of memory, whatever of it lives.
+pub fn found_no_room(comparison: &Comparison<'_>) -> bool {
+    let recording = comparison.recording();
+    let mut troubles = recording.logs.rows().filter(|row| recording.text(row.class) == "gc_trouble");
+    troubles.any(|row| comparison.slow.time.touches(row.time_ns.saturating_sub(1), row.time_ns))
 }
 
 /// The full collections of the slow time with what they found and left.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use fathom_evidence::detail::{SystemCall, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
@@ -135,14 +136,14 @@ impl WaitsBelow {
         self.iter().max_by_key(|wait| wait.duration_ns)
     }
 
-    /// Of what was read or written, the name (a path, a peer) that was waited for most.
+    /// Of what was read or written, the name (a path, a peer) that was waited for most; empty for a pipe.
     pub fn most(&self, recording: &Recording) -> Option<String> {
-        let mut names: BTreeMap<&str, i64> = BTreeMap::new();
+        let mut names: BTreeMap<String, i64> = BTreeMap::new();
         for wait in &self.for_data {
-            let sum = names.entry(recording.text(wait.name)).or_default();
+            let sum = names.entry(name_of_data(recording, wait)).or_default();
             *sum = sum.saturating_add(wait.duration_ns);
         }
-        names.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name.to_owned())
+        names.into_iter().max_by_key(|(_, ns)| *ns).map(|(name, _)| name)
     }
 
     /// When something was being read or written.
@@ -159,6 +160,15 @@ impl WaitsBelow {
             .map(|wait| Claim::during(ThreadState::Blocked(*wait), time.clone()))
             .collect()
     }
+}
+
+/// What a wait read or wrote: of a system call the name is that of the call.
+fn name_of_data(recording: &Recording, wait: &Span) -> String {
+    if recording.text(wait.kind) != span::SYSTEM_CALL {
+        return recording.text(wait.name).to_owned();
+    }
+    let call: SystemCall = from_text(recording.text(wait.detail));
+    call.path.filter(|path| !path.starts_with("pipe:")).unwrap_or_default()
 }
 
 /// Those of some kinds, of the application's threads, that `select` chooses.

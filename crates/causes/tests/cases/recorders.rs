@@ -453,6 +453,7 @@ fn collector(family: &str, scope: &str) -> &'static str {
         ("Parallel", _) => "ParallelScavenge",
         ("Serial", "full") => "SerialOld",
         ("Serial", _) => "DefNew",
+        ("Shenandoah", _) => "Shenandoah",
         _ => "Z",
     }
 }

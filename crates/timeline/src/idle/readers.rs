@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use fathom_evidence::kinds::span;
-use fathom_evidence::{StackId, StrId};
+use fathom_evidence::{Recording, StackId, StrId};
 
 use super::stem;
 use crate::sources::Sources;
@@ -25,13 +25,22 @@ pub(crate) fn only_readers(sources: &Sources<'_>) -> HashSet<i64> {
     let reads = reads(sources);
     let is_later = |tid: i64, time_ns: i64| reads.get(&tid).is_none_or(|reads| time_ns > reads.first_ns);
     let running = sources.running_event().into_iter().flat_map(|event| sources.samples(event));
-    let ran = running.filter(|sample| is_later(sample.tid, sample.time_ns)).map(|sample| sample.tid);
+    let is_own =
+        |tid: i64, time_ns: i64, stack: StackId| is_later(tid, time_ns) && !is_of_the_recorder(recording, stack);
+    let ran = running.filter(|sample| is_own(sample.tid, sample.time_ns, sample.stack_id)).map(|sample| sample.tid);
     let read = recording.strings.find(span::SOCKET_READ);
-    let others = recording.spans.rows().filter(|other| Some(other.kind) != read && is_later(other.tid, other.time_ns));
+    let others = recording.spans.rows().filter(|other| Some(other.kind) != read);
+    let others = others.filter(|other| is_own(other.tid, other.time_ns, other.stack_id));
     let unclear = reads.iter().filter(|(_, reads)| reads.at.is_none()).map(|(tid, _)| *tid);
     let seen_otherwise: HashSet<i64> = ran.chain(others.map(|other| other.tid)).chain(unclear).collect();
     let seen_otherwise: BTreeSet<String> = seen_otherwise.iter().map(|tid| stem(recording, *tid)).collect();
     reads.into_keys().filter(|tid| !seen_otherwise.contains(&stem(recording, *tid))).collect()
+}
+
+/// Whether a thread was in the code with which the JVM's recorder writes an event: there it is after each read that is told.
+fn is_of_the_recorder(recording: &Recording, stack: StackId) -> bool {
+    let leaf = recording.stacks.leaf_to_root(stack).next();
+    leaf.is_some_and(|leaf| recording.text(leaf.symbol).starts_with("jdk.jfr."))
 }
 
 /// The reads of threads of the application. What a virtual thread runs is sampled on its carrier.

@@ -114,7 +114,7 @@ mod tests {
         let mut recording = Recording::default();
         for nth in 0..60 * 20 {
             let is_several = nth >= 40 && nth as usize % 20 < several_of_20;
-            let detail = if is_several { r#"{"overlapping":true}"# } else { "" };
+            let detail = if is_several { r#"{"overlapping":true}"# } else { r#"{"port":9092}"# };
             recording.add_span(nth * 50 * MS, 2 * MS, 7, span::REQUEST, ":9092", detail, AT_SOCKETS);
         }
         recording

@@ -71,6 +71,11 @@ impl Peers {
         self.services.contains(&socket.name) || self.slept_ns(socket) > socket.duration_ns / 2
     }
 
+    /// Whether the program itself answers on the other side, and nobody knows which thread of it did: that may stand for a service.
+    pub(crate) fn is_unclear(&self, socket: &Span) -> bool {
+        self.own.contains(&socket.name) && self.wakers.of_wait(socket).is_none()
+    }
+
     /// The service that a read waited for which the kernel saw.
     pub(crate) fn called(&self, recording: &Recording, call: &Span) -> Option<String> {
         peer_of_call(recording, call).map(|(peer, _)| peer).filter(|peer| self.called.contains(peer))

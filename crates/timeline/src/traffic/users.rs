@@ -215,6 +215,8 @@ impl AtSockets {
 fn measured(span: &Span, detail: &detail::Request) -> Request {
     // One without an answer was not read, if reads were seen.
     let is_unread = detail.unanswered == Some(true) && detail.uncertain_ns.is_none();
+    // Of one that says nothing of itself nobody knows how exactly it was measured.
+    let unknown_ns = if span.detail == StrId(0) { span.duration_ns } else { 0 };
     Request {
         from_ns: span.time_ns,
         to_ns: span.end_ns(),
@@ -228,7 +230,7 @@ fn measured(span: &Span, detail: &detail::Request) -> Request {
         unread_ns: detail.unread_ns.unwrap_or(if is_unread { span.duration_ns } else { 0 }),
         threads: [span.tid, detail.reader_tid.unwrap_or(span.tid)],
         worked_on: worked_on(span, detail),
-        uncertain_ns: detail.uncertain_ns.unwrap_or(0).max(0),
+        uncertain_ns: detail.uncertain_ns.unwrap_or(unknown_ns).max(0),
         is_stream: detail.stream == Some(true),
     }
 }
