@@ -41,12 +41,20 @@ class Group:
 
     def limit_writes(self, place: Path, per_second: int) -> None:
         """To the disk on which `place` is."""
+        self.limit_requests("w", place, per_second)
+
+    def limit_reads(self, place: Path, per_second: int | None) -> None:
+        """From the disk on which `place` is; no longer, without a number."""
+        self.limit_requests("r", place, per_second)
+
+    def limit_requests(self, direction: str, place: Path, per_second: int | None) -> None:
         number = os.stat(place).st_dev
         device = f"{os.major(number)}:{os.minor(number)}"
         if IS_UNIFIED:
-            self.write("io.max", f"{device} wiops={per_second}")
+            self.write("io.max", f"{device} {direction}iops={per_second or 'max'}")
         else:
-            self.write("blkio.throttle.write_iops_device", f"{device} {per_second}")
+            name = {"r": "read", "w": "write"}[direction]
+            self.write(f"blkio.throttle.{name}_iops_device", f"{device} {per_second or 0}")
 
     def write(self, file: str, text: str) -> None:
         (self.folder / file).write_text(text)

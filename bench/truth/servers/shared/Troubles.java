@@ -32,6 +32,9 @@ public final class Troubles {
     private static final int FREE_PART = Integer.getInteger("freePart", 10);
     private static final int ARRAYS = Integer.getInteger("arrays", 20_000);
     private static final int FAILURES = Integer.getInteger("failures", 400);
+    private static final int CODE_EVERY_MS = Integer.getInteger("codeEveryMs", 0);
+    private static final int STALL_MS = 300;
+    private static final int BALLAST_BYTES = 10_000_000;
     private static final ExecutorService BOOKING = Executors.newFixedThreadPool(1);
 
     private static volatile String now = "";
@@ -42,6 +45,7 @@ public final class Troubles {
         for (int i = 0; i < KEPT_MB * 1024 * 1024 / 80; i++) {
             KEPT.add(new byte[60]);
         }
+        FirstCalls.load();
         daemon("settings", Troubles::watch);
     }
 
@@ -74,7 +78,9 @@ public final class Troubles {
             case "old_full" -> fill();
             case "dumps" -> dumps(illness);
             case "copies" -> copies(illness);
-            case "code" -> whileIll(illness, 0, () -> code(30));
+            case "code" -> whileIll(illness, CODE_EVERY_MS, () -> code(30));
+            case "stall" -> daemon("reload", Troubles::holdCatalogue);
+            case "ballast" -> whileIll(illness, 100, () -> KEPT.add(ByteBuffer.allocateDirect(BALLAST_BYTES)));
             default -> { }
         }
     }
@@ -147,7 +153,22 @@ public final class Troubles {
             case "classes" -> classes();
             case "child" -> new ProcessBuilder("/bin/true").start().waitFor();
             case "bytes" -> sink = Callee.askAndReadByteByByte();
+            case "stall" -> readCatalogue();
+            case "first_calls" -> FirstCalls.callNext();
             default -> { }
+        }
+    }
+
+    /** Once. */
+    private static void holdCatalogue() {
+        synchronized (CATALOGUE) {
+            pause(STALL_MS);
+        }
+    }
+
+    private static void readCatalogue() {
+        synchronized (CATALOGUE) {
+            requests++;
         }
     }
 
