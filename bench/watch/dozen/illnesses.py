@@ -1,5 +1,6 @@
 """What befalls the services, one after another. What is expected of `fathom watch` was written down before it saw any of this."""
 
+import ctypes
 import json
 import os
 import time
@@ -13,10 +14,11 @@ from kit import control_group
 
 ILLNESSES = json.loads((services.HERE / "illnesses.json").read_text())["illnesses"]
 # Of the disk, for a JVM that reads what is no longer in memory.
-READS_PER_S = 8
+READS_PER_S = 30
 # What the group of the JVM that is killed keeps beside what it has.
 SHORT_MB = 60
 TRAFFIC = 3
+PROCESS_MADVISE, MADV_PAGEOUT = 440, 21
 
 
 class Callee(illness.Illness):
@@ -42,8 +44,10 @@ class FirstCalls(illness.Illness):
         self.repeat(self.forget, 0.3)
 
     def forget(self) -> None:
-        """Pages that no process has mapped leave memory."""
-        file = os.open(self.folder / "librare.so", os.O_RDONLY)
+        """The symbols of the library leave memory, as they do when it becomes short."""
+        library = self.folder / "librare.so"
+        page_out(self.pid, library)
+        file = os.open(library, os.O_RDONLY)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(file)
 
@@ -53,6 +57,17 @@ class FirstCalls(illness.Illness):
 
     def remove(self) -> None:
         self.group.remove()
+
+
+def page_out(pid: int, file: Path) -> None:
+    """What a process has mapped of a file's data that is only read."""
+    process = os.pidfd_open(pid)
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        if line.endswith(str(file)) and " r--p " in line:
+            begin, end = (int(address, 16) for address in line.split()[0].split("-"))
+            vector = (ctypes.c_void_p * 2)(begin, end - begin)
+            ctypes.CDLL(None).syscall(PROCESS_MADVISE, process, vector, 1, MADV_PAGEOUT, 0)
+    os.close(process)
 
 
 class OutOfMemory(illness.Group):

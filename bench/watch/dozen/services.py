@@ -1,6 +1,7 @@
 """Twelve services of one host, what they ask, and who asks them."""
 
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -69,6 +70,8 @@ def compile_native(folder: Path) -> tuple[Path, Path]:
     library, caller, headers = folder / "librare.so", folder / "libcaller.so", jdk(17) / "include"
     shared = ["cc", "-O1", "-shared", "-fPIC"]
     subprocess.run([*shared, "-Wl,-soname,librare.so", "-o", library, RARE_FUNCTIONS], check=True)
+    # What is not on the disk yet stays in memory.
+    os.sync()
     words = [f"-I{headers}", f"-I{headers / 'linux'}", HERE / "first_calls.c", f"-L{folder}", "-lrare", "-Wl,-z,lazy"]
     subprocess.run([*shared, "-o", caller, *words], check=True)
     return library, caller
