@@ -6,6 +6,8 @@ from pathlib import Path
 ROOT = Path("/sys/fs/cgroup")
 IS_UNIFIED = (ROOT / "cgroup.controllers").exists()
 PERIOD_US = 100_000
+# The kernel refuses less.
+LEAST_QUOTA_US = 1_000
 
 
 class Group:
@@ -21,7 +23,7 @@ class Group:
 
     def limit_cpus(self, cpus: float | None) -> None:
         """To so many; no longer, without a number."""
-        quota = None if cpus is None else int(cpus * PERIOD_US)
+        quota = None if cpus is None else max(int(cpus * PERIOD_US), LEAST_QUOTA_US)
         if IS_UNIFIED:
             self.write("cpu.max", f"{'max' if quota is None else quota} {PERIOD_US}")
         else:
