@@ -43,9 +43,10 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Whether a message waits for its verdict. What was kept in place of a recording is sent nowhere, and there may be one of each JVM of the host.
+    /// Whether a message waits for its verdict. Most of what was kept in place of a recording is sent nowhere, and there may be one of each JVM of
+    /// the host.
     fn is_urgent(&self) -> bool {
-        let is_kept = |begun: &Begun| begun.not_recorded.is_some();
+        let is_kept = |begun: &Begun| begun.not_recorded.is_some() && !begun.is_awaited;
         !self.begun.as_ref().is_some_and(is_kept)
     }
 }
@@ -117,6 +118,7 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     let (not_recorded, part_of) =
         begun.map_or((None, None), |begun| (begun.not_recorded.clone(), begun.part_of.clone()));
     let severity = begun.map_or(Severity::Warning, |begun| begun.severity.unwrap_or(begun.trigger.kind.severity()));
+    let is_awaited = begun.is_some_and(|begun| begun.is_awaited);
     let not_seen = begun.map_or_else(Vec::new, |begun| begun.not_seen.clone());
     let (jvm, trigger) = job.begun.map(|begun| (begun.jvm, begun.trigger)).unzip();
     if let Err(error) = sidecars::write(&sidecars::path(&job.folder, "txt"), &text) {
@@ -133,6 +135,7 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
         times_today,
         not_recorded,
         part_of,
+        is_awaited,
         also_hit: Vec::new(),
         before_ns,
         after_ns: job.after_ns,
