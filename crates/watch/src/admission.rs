@@ -73,8 +73,6 @@ pub struct Admission {
     events: HostEvents,
     /// Refusals that were reported, with when; of a JVM, or of the host.
     refusals_s: HashMap<(Option<JvmKey>, Skip), i64>,
-    /// Whether the host is short of something now.
-    is_short: bool,
     /// Whether JVMs of more than one user are watched.
     are_many_users: bool,
 }
@@ -111,7 +109,6 @@ impl Admission {
             recorded_s: HashMap::new(),
             events: HostEvents::default(),
             refusals_s: HashMap::new(),
-            is_short: false,
             are_many_users: false,
         }
     }
@@ -138,9 +135,9 @@ impl Admission {
         Some(learned)
     }
 
-    /// Says whether the host is short of something now.
-    pub(crate) fn set_short(&mut self, is_short: bool) {
-        self.is_short = is_short;
+    /// Says that the host is short of something at `now_s`.
+    pub(crate) fn is_short(&mut self, now_s: i64) {
+        self.events.is_short(now_s);
     }
 
     /// Says whose JVMs are watched.
@@ -206,8 +203,12 @@ impl Admission {
         let mut skip = self.before_all(asked, wall_s);
         let mut event = None;
         if skip.is_none() && !by_hand {
-            event = self.events.see(asked.jvm, &asked.hit(), now_s, self.is_short).map(str::to_owned);
+            event = self.events.see(asked.jvm, &asked.hit(), now_s).map(str::to_owned);
             skip = event.as_ref().map(|_| Skip::Together).or_else(|| self.budgets(asked, now_s));
+            // No other JVM would be recorded either: what is kept of this one stands for all.
+            if skip == Some(Skip::Hour) && !self.events.has(asked.jvm, now_s) {
+                self.events.begin(asked.jvm, asked.id, now_s);
+            }
         }
         if skip.is_none() {
             self.running.insert(asked.jvm);
@@ -407,11 +408,11 @@ mod tests {
     #[test]
     fn a_neighbour_is_one_recording_and_the_next_illness_has_another() {
         let mut admission = Admission::new(&Config::default(), 0);
-        admission.set_short(true);
         let slow = trigger(Kind::RequestsSlow, ":80");
         let services = ["a", "b", "c", "d", "e", "f"];
         let mut granted = 0;
         for now_s in 0..60 {
+            admission.is_short(now_s);
             for (at, service) in services.iter().enumerate() {
                 let question = Question { id: service, ..asked((at as u32, 0), service, &slow) };
                 granted += usize::from(admission.ask(&question, now_s).skip.is_none());
@@ -422,8 +423,24 @@ mod tests {
         }
         let hit: Vec<String> = admission.hits("a").into_iter().map(|hit| hit.main).collect();
         assert_eq!((granted, hit), (1, services[1..].iter().map(|name| (*name).to_owned()).collect()));
-        admission.set_short(false);
         assert_eq!(admission.ask(&asked((1, 0), "b", &trigger(Kind::Stop, "")), 200).skip, None);
+    }
+
+    #[test]
+    fn a_neighbour_is_one_incident_without_a_budget_as_well() {
+        let capture = Capture { per_hour: 0, ..Capture::default() };
+        let mut admission = Admission::new(&Config { capture, ..Config::default() }, 0);
+        let slow = trigger(Kind::RequestsSlow, ":80");
+        let mut ask = |jvm: u32, id, now_s| {
+            let answer = admission.ask(&Question { id, ..asked((jvm, 0), id, &slow) }, now_s);
+            (answer.skip, answer.event)
+        };
+        let part_of = |id: &str| (Some(Skip::Together), Some(id.to_owned()));
+        let first = (Some(Skip::Hour), None);
+        assert_eq!([ask(1, "a", 0), ask(2, "b", 1), ask(1, "c", 2)], [first.clone(), part_of("a"), first.clone()]);
+        assert_eq!([ask(3, "d", 3), ask(3, "d", 30)], [part_of("a"), first]);
+        let hit: Vec<String> = admission.hits("a").into_iter().map(|hit| hit.main).collect();
+        assert_eq!(hit, ["b", "d"]);
     }
 
     #[test]
