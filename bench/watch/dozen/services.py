@@ -23,6 +23,8 @@ MULTIPLEXED = REPO / "labs" / "servers" / "multiplexed"
 RARE_FUNCTIONS = REPO / "crates" / "causes" / "catalog" / "lazy_symbol_binding" / "lab" / "rare.c"
 # Requests a second, and ms of what a service asks, where it does not name its own.
 RATE, CALLEE_MS = 15, 8
+# That are called for the first time; as many as `FirstCalls` calls.
+FUNCTIONS = 128
 
 
 class Service(Processes):
@@ -72,9 +74,19 @@ def compile_native(folder: Path) -> tuple[Path, Path]:
     subprocess.run([*shared, "-Wl,-soname,librare.so", "-o", library, RARE_FUNCTIONS], check=True)
     # What is not on the disk yet stays in memory.
     os.sync()
-    words = [f"-I{headers}", f"-I{headers / 'linux'}", HERE / "first_calls.c", f"-L{folder}", "-lrare", "-Wl,-z,lazy"]
+    (folder / "caller.c").write_text(caller_source())
+    words = [f"-I{headers}", f"-I{headers / 'linux'}", folder / "caller.c", f"-L{folder}", "-lrare", "-Wl,-z,lazy"]
     subprocess.run([*shared, "-o", caller, *words], check=True)
     return library, caller
+
+
+def caller_source() -> str:
+    """A native method that calls functions of the library through the linkage table of this one."""
+    names = [f"some_rather_long_name_as_templates_have_them_{number}" for number in range(FUNCTIONS)]
+    declared = "".join(f"void {name}(void);\n" for name in names)
+    calls = "".join(f"\tcase {number}: {name}(); break;\n" for number, name in enumerate(names))
+    method = "JNIEXPORT void JNICALL Java_FirstCalls_call(JNIEnv *env, jclass type, jint number)"
+    return f"#include <jni.h>\n{declared}{method}\n{{\n\t(void)env;\n\t(void)type;\n\tswitch (number) {{\n{calls}\t}}\n}}\n"
 
 
 def class_path(about: dict) -> str:

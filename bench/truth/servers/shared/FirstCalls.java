@@ -2,7 +2,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Native functions that are called for the first time while the JVM is ill; the properties `library` and `caller` name their libraries. */
 final class FirstCalls {
-    private static final int FUNCTIONS = 64;
+    private static final int FUNCTIONS = 128;
     private static final long EVERY_NS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static int called;
