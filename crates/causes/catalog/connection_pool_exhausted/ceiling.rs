@@ -18,6 +18,10 @@ const MIN_AT_CEILING: f64 = 0.1;
 /// which n are hardly ever under way. It leaves room for calls whose ends are seen late.
 const MAX_ABOVE: f64 = 0.02;
 
+/// Who has no connection takes the next that is free: requests beyond a ceiling are there while it is reached. Where more of them are there
+/// while fewer calls are under way, they wait for something else.
+const MIN_WAITING_AT_CEILING: f64 = 0.5;
+
 /// Where so many times as many threads make calls as can at once, it is not they that are too few.
 const MIN_CALLERS: usize = 2;
 
@@ -133,11 +137,8 @@ impl AtOnce {
                     (true, (*time_ns, *by))
                 }
             };
-            // Without a call there is no more of them than at any ceiling.
-            if now.0 > 0 {
-                let key = (now.0 as usize, now.1.max(0) as usize);
-                *found.0.entry(key).or_default() += period.time.within_ns(since_ns, time_ns);
-            }
+            let key = (now.0.max(0) as usize, now.1.max(0) as usize);
+            *found.0.entry(key).or_default() += period.time.within_ns(since_ns, time_ns);
             since_ns = time_ns;
             if call { now.0 += by } else { now.1 += by }
         }
@@ -156,8 +157,12 @@ impl AtOnce {
             at >= MIN_AT_CEILING * all_ns && ns(&|n| n > *calls) <= MAX_ABOVE * at
         };
         let calls = (1..=most).find(is_ceiling)?;
-        let beyond = self.0.iter().filter(|((n, _), _)| *n == calls);
-        let waiting: f64 = beyond.map(|((_, requests), ns)| requests.saturating_sub(calls) as f64 * *ns as f64).sum();
-        Some((calls, ns(&|n| n == calls) / all_ns, waiting / all_ns))
+        let waiting = |is: &dyn Fn(usize) -> bool| -> f64 {
+            let times = self.0.iter().filter(|((n, _), _)| is(*n));
+            times.map(|((_, requests), ns)| requests.saturating_sub(calls) as f64 * *ns as f64).sum()
+        };
+        let at_ceiling = waiting(&|n| n == calls);
+        let is_why = at_ceiling >= MIN_WAITING_AT_CEILING * waiting(&|_| true);
+        is_why.then(|| (calls, ns(&|n| n == calls) / all_ns, at_ceiling / all_ns))
     }
 }
