@@ -180,7 +180,7 @@ impl IncidentHandler {
         }
         let before_s = watched.config().capture.before.as_secs() as i64;
         self.postponed.keep(trigger, answer, now_s);
-        self.kept.refused(trigger, answer, (now_s, before_s), reported.is_some());
+        self.kept.refused(trigger, answer, (now_s, before_s), reported.is_some_and(Skip::is_followed));
     }
 
     /// Tells at once that something was noticed, or why it is not recorded.
