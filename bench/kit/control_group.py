@@ -6,6 +6,8 @@ from pathlib import Path
 ROOT = Path("/sys/fs/cgroup")
 IS_UNIFIED = (ROOT / "cgroup.controllers").exists()
 PERIOD_US = 100_000
+# The kernel refuses less.
+LEAST_QUOTA_US = 1_000
 
 
 class Group:
@@ -21,7 +23,7 @@ class Group:
 
     def limit_cpus(self, cpus: float | None) -> None:
         """To so many; no longer, without a number."""
-        quota = None if cpus is None else int(cpus * PERIOD_US)
+        quota = None if cpus is None else max(int(cpus * PERIOD_US), LEAST_QUOTA_US)
         if IS_UNIFIED:
             self.write("cpu.max", f"{'max' if quota is None else quota} {PERIOD_US}")
         else:
@@ -41,12 +43,20 @@ class Group:
 
     def limit_writes(self, place: Path, per_second: int) -> None:
         """To the disk on which `place` is."""
+        self.limit_requests("w", place, per_second)
+
+    def limit_reads(self, place: Path, per_second: int | None) -> None:
+        """From the disk on which `place` is; no longer, without a number."""
+        self.limit_requests("r", place, per_second)
+
+    def limit_requests(self, direction: str, place: Path, per_second: int | None) -> None:
         number = os.stat(place).st_dev
         device = f"{os.major(number)}:{os.minor(number)}"
         if IS_UNIFIED:
-            self.write("io.max", f"{device} wiops={per_second}")
+            self.write("io.max", f"{device} {direction}iops={per_second or 'max'}")
         else:
-            self.write("blkio.throttle.write_iops_device", f"{device} {per_second}")
+            name = {"r": "read", "w": "write"}[direction]
+            self.write(f"blkio.throttle.{name}_iops_device", f"{device} {per_second or 0}")
 
     def write(self, file: str, text: str) -> None:
         (self.folder / file).write_text(text)

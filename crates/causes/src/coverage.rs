@@ -2,6 +2,7 @@
 //! events as short as it would be on, in the kind of frames that it has, by a recorder that ran. Causes declare what that is; none can
 //! exclude itself.
 
+use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, role, span};
 use fathom_timeline::{BUCKET_NS, ThreadState};
 
@@ -149,13 +150,21 @@ fn is_recorded(need: Need, comparison: &Comparison<'_>) -> bool {
             (comparison.has_short_sampled_waits() || comparison.has_source(collector))
                 && unknown_share(comparison) <= MAX_UNKNOWN_SHARE
         }
-        Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => comparison.has_short_calls(),
+        Need::Spans(span::SYSTEM_CALL, collector) if comparison.has_source(collector) => {
+            comparison.has_short_calls() && is_slow_time_covered(comparison, span::SYSTEM_CALL, collector)
+        }
         Need::Spans(span::SYSTEM_CALL, _) => are_calls_recorded(comparison),
         Need::Spans(span::BLOCK_REQUEST, collector) => {
-            comparison.has_source(collector) || are_block_requests_recorded(comparison)
+            let is_at_work = comparison.has_source(collector);
+            is_at_work && is_slow_time_covered(comparison, span::BLOCK_REQUEST, collector)
+                || are_block_requests_recorded(comparison)
         }
-        Need::Spans(kind, collector) => has_spans(kind) || comparison.has_source(collector),
-        Need::PageFaults => faults::are_recorded(comparison),
+        Need::Spans(kind, collector) => {
+            (has_spans(kind) || comparison.has_source(collector)) && is_slow_time_covered(comparison, kind, collector)
+        }
+        Need::PageFaults => {
+            faults::are_recorded(comparison) && is_slow_time_covered(comparison, span::PAGE_FAULT, faults::COLLECTOR)
+        }
         Need::Fact(about, key) => comparison.recording().fact(about, key).is_some(),
         Need::VmThreads => {
             let recording = comparison.recording();
@@ -194,6 +203,35 @@ fn missing_for(need: &Need) -> Missing {
     }
 }
 
+/// Whether a collector was at work for nearly all of the slow time. Who watches keeps the last minute of some collectors; all others begin
+/// with the recording, when what it is about may be over.
+fn is_slow_time_covered(comparison: &Comparison<'_>, kind: &str, collector: &str) -> bool {
+    let (from_ns, to_ns) = comparison.observed();
+    let rows_ns = || rows_ns(comparison, kind, collector);
+    reaches_over(comparison, from_ns, to_ns)
+        || rows_ns().is_some_and(|(first, last)| reaches_over(comparison, first.min(from_ns), last.max(to_ns)))
+}
+
+/// Whether nearly all of the slow time lies between two readings. A reading is up to a bucket late, which is much of a slow second: it is
+/// allowed for as far as it is little of the slow time.
+fn reaches_over(comparison: &Comparison<'_>, from_ns: i64, to_ns: i64) -> bool {
+    let slow = &comparison.slow.time;
+    let total_ns = slow.total_ns() as f64;
+    let late_ns = BUCKET_NS.min(((1.0 - MIN_COVERED_SHARE) * total_ns) as i64);
+    let seen_ns = slow.within_ns(from_ns.saturating_sub(late_ns), to_ns.saturating_add(late_ns));
+    seen_ns as f64 >= MIN_COVERED_SHARE * total_ns
+}
+
+/// From when to when there are rows of a collector, or spans of the kind that it makes.
+fn rows_ns(comparison: &Comparison<'_>, kind: &str, collector: &str) -> Option<(i64, i64)> {
+    let Recording { strings, spans, counters, .. } = comparison.recording();
+    let of_kind = comparison.sources().spans(kind).map(|span| (span.time_ns, span.end_ns()));
+    let id = strings.find(collector);
+    let own_spans = spans.rows().filter(|row| Some(row.source) == id).map(|row| (row.time_ns, row.end_ns()));
+    let own_counters = counters.rows().filter(|row| Some(row.source) == id).map(|row| (row.time_ns, row.time_ns));
+    of_kind.chain(own_spans).chain(own_counters).reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
+}
+
 /// Whether system calls were looked at for nearly all of the slow time: who attaches strace does so for seconds.
 fn are_calls_recorded(comparison: &Comparison<'_>) -> bool {
     let (calls, slow) = (comparison.sources().calls_looked_at(), &comparison.slow.time);
@@ -213,7 +251,5 @@ fn is_counted(comparison: &Comparison<'_>, name: &str) -> bool {
     let all = comparison.sources().counters(name).into_values().flat_map(|series| series.0);
     let times: Vec<i64> = all.map(|(time_ns, _)| time_ns).collect();
     let Some((first, last)) = times.iter().min().zip(times.iter().max()) else { return false };
-    let slow = &comparison.slow.time;
-    let read_ns = slow.within_ns(first.saturating_sub(BUCKET_NS), last.saturating_add(BUCKET_NS));
-    read_ns as f64 >= MIN_COVERED_SHARE * slow.total_ns() as f64
+    reaches_over(comparison, *first, *last)
 }

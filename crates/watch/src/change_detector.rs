@@ -22,7 +22,7 @@ const SLOWER_LEVELS: u8 = 3;
 
 /// Three points see ten seconds, ten minutes see what is mild and long beside jobs of some minutes. The least history keeps the sum over all times
 /// of being wrong by a record (k!/(N+1)...(N+k) from there on) below one in five for each scale, without the half.
-pub(crate) const OF_TAILS: TimeScales = [
+pub(crate) const OF_TAILS: &[TimeScale] = &[
     TimeScale { points: 1, in_a_row: 3, known_min: 50, higher_levels: SLOWER_LEVELS, sees_gaps: false },
     TimeScale { points: 10, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
     TimeScale { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
@@ -30,16 +30,15 @@ pub(crate) const OF_TAILS: TimeScales = [
 ];
 
 /// Medians are known to half a level, and those of a minute hardly move by chance (by some percent, of a thousand requests), so a
-/// third more is much for a long block.
-pub(crate) const OF_MEDIANS: TimeScales = [
+/// third more is much for a long block, and for several shorter ones in a row: four after nine that are all higher have a probability of
+/// 4! 9! / 13!, one in 715.
+pub(crate) const OF_MEDIANS: &[TimeScale] = &[
     TimeScale { points: 1, in_a_row: 3, known_min: 50, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: false },
     TimeScale { points: 10, in_a_row: 2, known_min: 9, higher_levels: 2 * SLOWER_LEVELS, sees_gaps: true },
+    TimeScale { points: 10, in_a_row: 4, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: false },
     TimeScale { points: 60, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
     TimeScale { points: 300, in_a_row: 2, known_min: 9, higher_levels: SLOWER_LEVELS, sees_gaps: true },
 ];
-
-/// The time scales of a detector.
-pub(crate) type TimeScales = [TimeScale; 4];
 
 /// Blocks of so many points, which are less than two minutes, end with a pause.
 const PAUSED_POINTS: usize = 10;
@@ -47,15 +46,17 @@ const PAUSED_POINTS: usize = 10;
 /// The history of one port at one kind of load.
 #[derive(Debug)]
 pub struct ChangeDetector {
-    scales: &'static TimeScales,
-    detectors: [BlockDetector; OF_TAILS.len()],
+    scales: &'static [TimeScale],
+    /// One for each scale.
+    detectors: Vec<BlockDetector>,
     once: Once,
 }
 
 impl ChangeDetector {
     /// Without a history.
-    pub(crate) fn new(scales: &'static TimeScales) -> ChangeDetector {
-        ChangeDetector { scales, detectors: Default::default(), once: Once::default() }
+    pub(crate) fn new(scales: &'static [TimeScale]) -> ChangeDetector {
+        let detectors = scales.iter().map(|_| BlockDetector::default()).collect();
+        ChangeDetector { scales, detectors, once: Once::default() }
     }
 
     /// Takes the next point; whether the port has turned slow with it. What is below `floor` is never slow.
@@ -91,7 +92,7 @@ mod tests {
 
     /// When a detector tells, given points one second apart.
     fn reported(points: impl IntoIterator<Item = u8>) -> Vec<(i64, usize)> {
-        let mut detector = ChangeDetector::new(&OF_TAILS);
+        let mut detector = ChangeDetector::new(OF_TAILS);
         let seen = points.into_iter().enumerate();
         let slow = seen.filter_map(|(at, point)| {
             let slow = detector.see(at as i64, Level(point), Level(0))?;

@@ -22,7 +22,7 @@ use crate::minutes;
 use crate::retention;
 use crate::sidecars::{self, Begun};
 use crate::tell::Message;
-use crate::triggers::Severity;
+use crate::triggers::{Kind, Severity};
 
 /// Below everybody else's.
 const NICE: i32 = 10;
@@ -43,9 +43,10 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Whether a message waits for its verdict. What was kept in place of a recording is sent nowhere, and there may be one of each JVM of the host.
+    /// Whether a message waits for its verdict. Most of what was kept in place of a recording is sent nowhere, and there may be one of each JVM of
+    /// the host.
     fn is_urgent(&self) -> bool {
-        let is_kept = |begun: &Begun| begun.not_recorded.is_some();
+        let is_kept = |begun: &Begun| begun.not_recorded.is_some() && !begun.is_awaited;
         !self.begun.as_ref().is_some_and(is_kept)
     }
 }
@@ -111,12 +112,16 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     }
     let verdict = explain(program, &job.folder, &["--json"]).and_then(|json| Verdict::parse(&json));
     let verdict = verdict.map_err(|error| errors.push(error)).ok();
+    let reason = job.begun.as_ref().map(|begun| begun.trigger.kind);
+    let verdict =
+        verdict.map(|verdict| if reason.is_some_and(is_of_requests) { no_all_clear(verdict) } else { verdict });
     let text = explain(program, &job.folder, &["--all"]).unwrap_or_else(|error| error);
     let begun = job.begun.as_ref();
     let (times_today, before_ns) = begun.map_or((0, 0), |begun| (begun.times_today, begun.before_ns));
     let (not_recorded, part_of) =
         begun.map_or((None, None), |begun| (begun.not_recorded.clone(), begun.part_of.clone()));
     let severity = begun.map_or(Severity::Warning, |begun| begun.severity.unwrap_or(begun.trigger.kind.severity()));
+    let is_awaited = begun.is_some_and(|begun| begun.is_awaited);
     let not_seen = begun.map_or_else(Vec::new, |begun| begun.not_seen.clone());
     let (jvm, trigger) = job.begun.map(|begun| (begun.jvm, begun.trigger)).unzip();
     if let Err(error) = sidecars::write(&sidecars::path(&job.folder, "txt"), &text) {
@@ -133,6 +138,7 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
         times_today,
         not_recorded,
         part_of,
+        is_awaited,
         also_hit: Vec::new(),
         before_ns,
         after_ns: job.after_ns,
@@ -142,6 +148,19 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
         errors,
         folder: job.folder,
     }
+}
+
+fn is_of_requests(kind: Kind) -> bool {
+    matches!(kind, Kind::RequestsSlow | Kind::RequestsStall | Kind::RequestsRare | Kind::RequestsHung)
+}
+
+/// Requests were slow by hours of history. That no second of a recording is slower than its others clears nothing: it may have begun later.
+fn no_all_clear(verdict: Verdict) -> Verdict {
+    if !["nothing_slow", "no_sign"].contains(&verdict.kind.as_str()) {
+        return verdict;
+    }
+    let says = "cannot tell why: no second of the recording is slower than the others, so it may lack the time before";
+    Verdict { says: says.to_owned(), kind: "cannot_tell".to_owned(), ..verdict }
 }
 
 /// The name of a recording.
@@ -213,6 +232,14 @@ mod tests {
         let (pid, rest) = stat.split_once(' ').unwrap();
         let group = rest.rsplit(')').next().unwrap().split_whitespace().nth(2);
         assert_eq!(group, Some(pid), "{stat}");
+    }
+
+    #[test]
+    fn what_was_noticed_is_no_all_clear() {
+        let of = |kind: &str| Verdict { kind: kind.to_owned(), ..Verdict::default() };
+        let kinds = ["nothing_slow", "no_sign", "cannot_tell", "slow"].map(|kind| no_all_clear(of(kind)).kind);
+        assert_eq!(kinds, ["cannot_tell", "cannot_tell", "cannot_tell", "slow"]);
+        assert!(is_of_requests(Kind::RequestsSlow) && !is_of_requests(Kind::OomKill));
     }
 
     /// A job named so; `kept` is what was kept in place of a recording.

@@ -13,7 +13,8 @@ pub type JvmKey = (u32, u64);
 /// Two services turn slow within this time by chance less than once in years; it takes a few seconds of requests to notice.
 const TOGETHER_S: i64 = 10;
 
-/// While the host is short of something, later ones belong to it as well, as long as each follows the one before within this time.
+/// While the host has been short of something since the event began, later ones belong to it as well, as long as each follows the one before
+/// within this time.
 const GOES_ON_S: i64 = 60;
 
 /// What has lasted for this time is recorded anew: a host may be short of something for hours.
@@ -44,6 +45,8 @@ struct Event {
     id: String,
     began_s: i64,
     last_s: i64,
+    /// When the host was last seen to be short of something since about then without a pause; the beginning where it was not.
+    short_s: i64,
     hits: Vec<(JvmKey, Hit)>,
 }
 
@@ -56,7 +59,8 @@ impl Event {
         }
     }
 
-    fn takes(&self, jvm: JvmKey, now_s: i64, is_short: bool) -> bool {
+    fn takes(&self, jvm: JvmKey, now_s: i64) -> bool {
+        let is_short = self.short_s > self.began_s && now_s - self.short_s <= TOGETHER_S;
         let goes_on = is_short && now_s - self.last_s <= GOES_ON_S && now_s - self.began_s <= LASTS_S;
         jvm != self.first && (now_s - self.began_s <= TOGETHER_S || goes_on)
     }
@@ -71,10 +75,17 @@ pub(crate) struct HostEvents {
 }
 
 impl HostEvents {
-    /// A reason of a JVM at `now_s`: the recording of the event that it belongs to, if it does. `is_short` says that the host is short of
-    /// something now.
-    pub(crate) fn see(&mut self, jvm: JvmKey, hit: &Hit, now_s: i64, is_short: bool) -> Option<&str> {
-        if let Some(event) = self.events.iter_mut().rev().find(|event| event.takes(jvm, now_s, is_short)) {
+    /// The host is short of something at `now_s`: that is about an event that began at most seconds ago, or during which it has been so. What
+    /// it becomes short of later, as by the next illness, is another one.
+    pub(crate) fn is_short(&mut self, now_s: i64) {
+        for event in self.events.iter_mut().filter(|event| now_s - event.short_s <= TOGETHER_S) {
+            event.short_s = now_s;
+        }
+    }
+
+    /// A reason of a JVM at `now_s`: the recording of the event that it belongs to, if it does.
+    pub(crate) fn see(&mut self, jvm: JvmKey, hit: &Hit, now_s: i64) -> Option<&str> {
+        if let Some(event) = self.events.iter_mut().rev().find(|event| event.takes(jvm, now_s)) {
             event.last_s = now_s;
             event.add(jvm, hit);
             return Some(&event.id);
@@ -87,15 +98,21 @@ impl HostEvents {
         None
     }
 
-    /// A recording of a JVM begins. What was refused to others a moment before belongs to it.
+    /// A recording of a JVM begins, or its rows are kept in place of one. What was refused to others a moment before belongs to it.
     pub(crate) fn begin(&mut self, first: JvmKey, id: &str, now_s: i64) {
-        let mut event = Event { first, id: id.to_owned(), began_s: now_s, last_s: now_s, hits: Vec::new() };
+        let mut event =
+            Event { first, id: id.to_owned(), began_s: now_s, last_s: now_s, short_s: now_s, hits: Vec::new() };
         let before = std::mem::take(&mut self.recent);
         before.iter().filter(|(at_s, _, _)| now_s - at_s <= TOGETHER_S).for_each(|(_, jvm, hit)| event.add(*jvm, hit));
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();
         }
         self.events.push_back(event);
+    }
+
+    /// Whether a JVM is the first of an event that is not long ago.
+    pub(crate) fn has(&self, first: JvmKey, now_s: i64) -> bool {
+        self.events.iter().any(|event| event.first == first && now_s - event.began_s <= LASTS_S)
     }
 
     /// There is no recording after all.
@@ -124,8 +141,13 @@ mod tests {
         Hit { pid: jvm.0, main: String::new(), trigger: Trigger::by_hand(0) }
     }
 
-    fn sees(events: &mut HostEvents, jvm: JvmKey, now_s: i64, is_short: bool) -> bool {
-        events.see(jvm, &hit(jvm), now_s, is_short).is_some()
+    fn sees(events: &mut HostEvents, jvm: JvmKey, now_s: i64) -> bool {
+        events.see(jvm, &hit(jvm), now_s).is_some()
+    }
+
+    /// The host is short of something in each of these seconds.
+    fn short(events: &mut HostEvents, seconds: std::ops::RangeInclusive<i64>) {
+        seconds.for_each(|now_s| events.is_short(now_s));
     }
 
     fn pids(events: &HostEvents) -> Vec<u32> {
@@ -135,12 +157,12 @@ mod tests {
     #[test]
     fn what_begins_within_seconds_is_one_event() {
         let mut events = HostEvents::default();
-        assert!(!sees(&mut events, C, 98, false), "it was refused for something else");
-        assert!(!sees(&mut events, A, 100, false));
+        assert!(!sees(&mut events, C, 98), "it was refused for something else");
+        assert!(!sees(&mut events, A, 100));
         events.begin(A, "x", 100);
-        assert!(sees(&mut events, B, 105, false) && sees(&mut events, B, 107, false));
-        assert!(!sees(&mut events, A, 108, false), "its own reasons are not others'");
-        assert!(!sees(&mut events, B, 111, false), "another illness, half a minute later");
+        assert!(sees(&mut events, B, 105) && sees(&mut events, B, 107));
+        assert!(!sees(&mut events, A, 108), "its own reasons are not others'");
+        assert!(!sees(&mut events, B, 111), "another illness, half a minute later");
         assert_eq!(pids(&events), [3, 2]);
     }
 
@@ -148,14 +170,37 @@ mod tests {
     fn as_long_as_the_host_is_short_of_something_it_is_one_event() {
         let mut events = HostEvents::default();
         events.begin(A, "x", 0);
-        for now_s in [40, 90, 150, 600] {
-            assert_eq!(sees(&mut events, B, now_s, true), now_s != 600, "{now_s}");
+        for now_s in 1..=600 {
+            events.is_short(now_s);
+            if [40, 90, 150, 600].contains(&now_s) {
+                assert_eq!(sees(&mut events, B, now_s), now_s != 600, "{now_s}");
+            }
         }
         events.begin(A, "y", 1000);
-        assert!(sees(&mut events, C, 1050, true) && !sees(&mut events, C, 1111, true), "nothing for a minute");
+        short(&mut events, 1001..=1050);
+        assert!(sees(&mut events, C, 1050));
+        short(&mut events, 1051..=1111);
+        assert!(!sees(&mut events, C, 1111), "nothing for a minute");
         events.begin(A, "z", 2000);
-        let taken = (2001..4000).step_by(30).filter(|now_s| sees(&mut events, B, *now_s, true)).count();
+        let mut taken = 0;
+        for now_s in 2001..4000 {
+            events.is_short(now_s);
+            taken += usize::from(now_s % 30 == 1 && sees(&mut events, B, now_s));
+        }
         assert_eq!(taken, 20, "what lasts for ten minutes is recorded again");
+    }
+
+    #[test]
+    fn what_the_host_is_short_of_later_is_another_event() {
+        let mut events = HostEvents::default();
+        events.begin(A, "x", 0);
+        short(&mut events, 25..=60);
+        assert!(!sees(&mut events, B, 30), "it was not short when the first one began");
+        events.begin(A, "y", 100);
+        short(&mut events, 95..=115);
+        assert!(sees(&mut events, B, 120), "a gap of some seconds");
+        short(&mut events, 140..=150);
+        assert!(!sees(&mut events, C, 145), "it was over in between");
     }
 
     #[test]
@@ -163,6 +208,7 @@ mod tests {
         let mut events = HostEvents::default();
         events.begin(A, "x", 0);
         events.withdraw(A);
-        assert!(!sees(&mut events, B, 1, true) && events.hits("x").is_empty());
+        short(&mut events, 1..=1);
+        assert!(!sees(&mut events, B, 1) && events.hits("x").is_empty());
     }
 }

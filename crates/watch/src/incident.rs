@@ -24,7 +24,8 @@ const CAUSES_MAX: usize = 5;
 pub enum Stage {
     /// A recording has begun; its verdict follows.
     Noticed,
-    /// There will be no recording; reported once in an hour for each reason of this.
+    /// There will be no recording; reported once in an hour for each reason of this. The verdict on the rows of the time before follows, where these
+    /// were kept.
     NotRecorded,
     /// What was found.
     Verdict,
@@ -104,6 +105,9 @@ pub struct Incident {
     pub not_recorded: Option<String>,
     /// The incident of the event of the host to which this belongs, if that is another one.
     pub part_of: Option<String>,
+    /// Whether a message said that it is not recorded, and this is what follows.
+    #[serde(skip)]
+    pub is_awaited: bool,
     /// The other JVMs of the host that the same event hit.
     pub also_hit: Vec<Hit>,
     /// Where it is.

@@ -174,12 +174,13 @@ impl IncidentHandler {
         let Some(why) = skip else { return self.log("triggered", trigger, &[times]) };
         self.log("not_recorded", trigger, &[("why", why.into()), ("part_of", answer.event.clone().into()), times]);
         let now_s = now_ms() / 1000;
-        if let Some(skip) = answer.skip.filter(|skip| self.admission().reports(self.key, *skip, now_s)) {
-            self.notice(watched, trigger, answer.times_today, Some(skip));
+        let reported = answer.skip.filter(|skip| self.admission().reports(self.key, *skip, now_s));
+        if reported.is_some() {
+            self.notice(watched, trigger, answer.times_today, reported);
         }
         let before_s = watched.config().capture.before.as_secs() as i64;
         self.postponed.keep(trigger, answer, now_s);
-        self.kept.refused(trigger, answer, now_s, before_s);
+        self.kept.refused(trigger, answer, (now_s, before_s), reported.is_some_and(Skip::is_followed));
     }
 
     /// Tells at once that something was noticed, or why it is not recorded.
@@ -251,7 +252,7 @@ impl IncidentHandler {
 
     /// Keeps the time before of a reason that is not recorded.
     fn keep_ring(&self, watched: &WatchedJvm, pending: Pending) {
-        let Pending { trigger, times_today, skip, event, .. } = pending;
+        let Pending { trigger, times_today, skip, event, is_awaited, .. } = pending;
         let folder = capture::place(watched, &trigger);
         if !retention::is_roomy(&watched.config().folder) {
             return self.log("not_kept", &trigger, &[("why", Skip::NoRoom.name().into())]);
@@ -260,6 +261,7 @@ impl IncidentHandler {
         let begun = Begun {
             not_recorded: Some(skip.name().to_owned()),
             part_of: event,
+            is_awaited,
             ..Begun::new(&self.about, &trigger, times_today, capture::before_ns(watched, &trigger))
         };
         self.write_ring(watched, begun, folder, because);

@@ -136,8 +136,8 @@ impl Default for Port {
     fn default() -> Port {
         let both = |scales| [ChangeDetector::new(scales), ChangeDetector::new(scales)];
         Port {
-            tails: both(&OF_TAILS),
-            medians: both(&OF_MEDIANS),
+            tails: both(OF_TAILS),
+            medians: both(OF_MEDIANS),
             rare: Rare::default(),
             gathered: Latencies::default(),
             gathered_since_s: None,
@@ -340,6 +340,18 @@ mod tests {
         let usual = |from: usize, to: usize| (from..to).map(move |at| spread(at, 1.0));
         let slow = found(usual(0, 1800).chain((1800..2100).map(|at| spread(at, 1.4))).chain(usual(2100, 3000)));
         assert!(matches!(&slow[..], [(1800..2100, Finding::Slow { quantile: Quantile::Median, .. })]), "{slow:?}");
+    }
+
+    #[test]
+    fn all_requests_a_little_slower_for_two_minutes() {
+        // A second has ten requests, so that each point is two seconds; one takes long, which hides the others from the 95th percentile.
+        let of =
+            |at: usize, factor: f64| second(&[(22.0 * factor, 5), ((23 + at % 2) as f64 * factor, 4), (90.0, 1)], 2);
+        let usual = |from: usize, to: usize| (from..to).map(move |at| of(at, 1.0));
+        let slow = found(usual(0, 300).chain((300..420).map(|at| of(at, 1.4))).chain(usual(420, 900)));
+        assert!(matches!(&slow[..], [(300..400, Finding::Slow { quantile: Quantile::Median, .. })]), "{slow:?}");
+        let mild = found(usual(0, 300).chain((300..420).map(|at| of(at, 1.15))).chain(usual(420, 900)));
+        assert_eq!(mild, []);
     }
 
     #[test]

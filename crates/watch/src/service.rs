@@ -30,7 +30,7 @@ use crate::shortage::Shortage;
 use crate::sidecars::Begun;
 use crate::targets::is_target;
 use crate::triggers::Kind;
-use crate::watched_jvm::{Commands, WatchedJvm};
+use crate::watched_jvm::{Commands, WatchedJvm, now_ms};
 use crate::{finder, log, lost, minutes, places, retention, tell, trusted};
 
 /// How often signals, new JVMs and requests are looked for.
@@ -391,7 +391,9 @@ impl Service {
         let short = self.shortage.look();
         let uids = self.watched.values().map(|watched| watched.jvm.target.uid).collect();
         if let Ok(mut admission) = self.shared.admission.lock() {
-            admission.set_short(short.is_some());
+            if short.is_some() {
+                admission.is_short(now_ms() / 1000);
+            }
             admission.set_users(&uids);
         }
     }

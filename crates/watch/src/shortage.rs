@@ -19,6 +19,10 @@ const HISTORY_S: usize = 600;
 /// Before so many seconds nothing is known to be usual.
 const KNOWN_S: usize = 60;
 
+/// While more than one in ten of the host's CPUs is idle, threads that wait for one are held back by the quota of their control group, which
+/// the kernel counts as well, and not by other processes.
+const IDLE_PERCENT: u64 = 10;
+
 /// One resource.
 #[derive(Debug, Default)]
 struct Resource {
@@ -53,7 +57,31 @@ impl Resource {
 #[derive(Debug, Default)]
 pub(crate) struct Shortage {
     resources: [Resource; RESOURCES.len()],
+    ticks: Option<Ticks>,
     at: Option<Instant>,
+}
+
+/// Time of all CPUs of the host so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ticks {
+    idle: u64,
+    all: u64,
+}
+
+impl Ticks {
+    /// From `/proc/stat`.
+    fn parse(text: &str) -> Option<Ticks> {
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        // What guests used is in the first two as well.
+        let [_, _, _, idle, waiting, ..] = ticks[..] else { return None };
+        Some(Ticks { idle: idle + waiting, all: ticks.iter().take(8).sum() })
+    }
+
+    /// Whether hardly any CPU was idle since then.
+    fn are_none_left(self, before: Ticks) -> bool {
+        100 * self.idle.saturating_sub(before.idle) <= IDLE_PERCENT * self.all.saturating_sub(before.all)
+    }
 }
 
 impl Shortage {
@@ -61,13 +89,16 @@ impl Shortage {
     pub(crate) fn look(&mut self) -> Option<&'static str> {
         let now = Instant::now();
         let passed_us = self.at.replace(now).map_or(0, |at| now.duration_since(at).as_micros() as u64);
+        let ticks = Ticks::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
+        let before = std::mem::replace(&mut self.ticks, ticks);
+        let are_none_left = ticks.zip(before).is_none_or(|(ticks, before)| ticks.are_none_left(before));
         let mut short = None;
         for (resource, (file, name)) in self.resources.iter_mut().zip(RESOURCES) {
             let total_us = total_us(&std::fs::read_to_string(format!("/proc/pressure/{file}")).unwrap_or_default());
             let before = std::mem::replace(&mut resource.total_us, total_us);
             let Some((total_us, before_us)) = total_us.zip(before).filter(|_| passed_us > 0) else { continue };
             let percent = (100 * total_us.saturating_sub(before_us) / passed_us).min(100) as u8;
-            if resource.see(percent) {
+            if resource.see(percent) && (file != "cpu" || are_none_left) {
                 short = short.or(Some(name));
             }
         }
@@ -106,6 +137,16 @@ mod tests {
         }
         let short = (0..HISTORY_S).filter(|_| resource.see(90)).count();
         assert_eq!(short, HISTORY_S / 2 + 1);
+    }
+
+    #[test]
+    fn a_quota_leaves_cpus_idle() {
+        let ticks = |text: &str| Ticks::parse(text).unwrap();
+        let before = ticks("cpu  100 0 100 1000 50 0 0 0 0 0\ncpu0 1 1 1 1");
+        assert_eq!(before, Ticks { idle: 1050, all: 1250 });
+        let after = |busy: u64, idle: u64| ticks(&format!("cpu  {} 0 100 {} 50 0 0 0 7 0", 100 + busy, 1000 + idle));
+        assert!(after(180, 20).are_none_left(before) && !after(150, 50).are_none_left(before));
+        assert_eq!([Ticks::parse(""), Ticks::parse("intr 5")], [None, None]);
     }
 
     #[test]

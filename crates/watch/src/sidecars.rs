@@ -36,6 +36,9 @@ pub(crate) struct Begun {
     /// The recording of the event of the host that it belongs to, if it is another one.
     #[serde(default)]
     pub(crate) part_of: Option<String>,
+    /// Whether a message said that there is no recording, and the verdict on what was kept is to follow.
+    #[serde(default)]
+    pub(crate) is_awaited: bool,
 }
 
 impl Begun {
@@ -51,6 +54,7 @@ impl Begun {
             severity: None,
             not_recorded: None,
             part_of: None,
+            is_awaited: false,
         }
     }
 

@@ -77,13 +77,34 @@ impl Skip {
         !matches!(self, Skip::Running | Skip::Together | Skip::AtOnce | Skip::Learning | Skip::Quiet)
     }
 
-    /// Whether it is the same for all JVMs of the host.
+    /// Whether the verdict on the rows that are kept is sent: not where that of a recording was, of this JVM a short while ago or of the same
+    /// reason today.
+    pub(crate) fn is_followed(self) -> bool {
+        self.is_to_be_reported() && self.keeps_the_ring() && !matches!(self, Skip::CoolDown | Skip::SameToday)
+    }
+
+    /// Whether it says the same of all JVMs of the host. Without a budget what another JVM suffers from is another illness: what is the same was
+    /// taken for one event.
     pub(crate) fn is_of_host(self) -> bool {
-        matches!(self, Skip::Hour | Skip::Reserve | Skip::NoRoom)
+        matches!(self, Skip::NoRoom)
     }
 
     /// Whether rows of the time before are kept in its place: whenever the reason was good and only a recording too much.
     pub(crate) fn keeps_the_ring(self) -> bool {
         !matches!(self, Skip::Running | Skip::Learning | Skip::Quiet | Skip::NoRoom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_follows_where_a_budget_was_missing() {
+        let followed = [Skip::Hour, Skip::Reserve, Skip::HourOfJvm, Skip::HourOfUser].map(Skip::is_followed);
+        assert_eq!(followed, [true; 4]);
+        let others =
+            [Skip::CoolDown, Skip::SameToday, Skip::Together, Skip::NoRoom, Skip::Quiet].map(Skip::is_followed);
+        assert_eq!(others, [false; 5]);
     }
 }

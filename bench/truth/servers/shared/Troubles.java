@@ -32,16 +32,23 @@ public final class Troubles {
     private static final int FREE_PART = Integer.getInteger("freePart", 10);
     private static final int ARRAYS = Integer.getInteger("arrays", 20_000);
     private static final int FAILURES = Integer.getInteger("failures", 400);
+    private static final int CODE_EVERY_MS = Integer.getInteger("codeEveryMs", 0);
+    private static final long RULES_EVERY_NS = TimeUnit.SECONDS.toNanos(4);
+    private static final int STALL_MS = 300;
+    private static final int BALLAST_BYTES = 10_000_000;
     private static final ExecutorService BOOKING = Executors.newFixedThreadPool(1);
 
     private static volatile String now = "";
     private static volatile Object sink;
+    private static volatile IntUnaryOperator rules;
+    private static long rulesNs;
     private static int requests;
 
     public static void premain(String words) {
         for (int i = 0; i < KEPT_MB * 1024 * 1024 / 80; i++) {
             KEPT.add(new byte[60]);
         }
+        FirstCalls.load();
         daemon("settings", Troubles::watch);
     }
 
@@ -74,7 +81,10 @@ public final class Troubles {
             case "old_full" -> fill();
             case "dumps" -> dumps(illness);
             case "copies" -> copies(illness);
-            case "code" -> whileIll(illness, 0, () -> code(30));
+            case "code" -> whileIll(illness, CODE_EVERY_MS, () -> code(30));
+            case "rules" -> whileIll(illness, CODE_EVERY_MS, Troubles::reloadRules);
+            case "stall" -> daemon("reload", Troubles::holdCatalogue);
+            case "ballast" -> whileIll(illness, 100, () -> KEPT.add(ByteBuffer.allocateDirect(BALLAST_BYTES)));
             default -> { }
         }
     }
@@ -147,7 +157,23 @@ public final class Troubles {
             case "classes" -> classes();
             case "child" -> new ProcessBuilder("/bin/true").start().waitFor();
             case "bytes" -> sink = Callee.askAndReadByteByByte();
+            case "stall" -> readCatalogue();
+            case "rules" -> applyRules();
+            case "first_calls" -> FirstCalls.callNext();
             default -> { }
+        }
+    }
+
+    /** Once. */
+    private static void holdCatalogue() {
+        synchronized (CATALOGUE) {
+            pause(STALL_MS);
+        }
+    }
+
+    private static void readCatalogue() {
+        synchronized (CATALOGUE) {
+            requests++;
         }
     }
 
@@ -249,6 +275,26 @@ public final class Troubles {
             }
         } catch (Exception impossible) {
             throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** Code that is generated anew, of which requests run the newest from time to time. */
+    private static void reloadRules() {
+        code(30);
+        if (System.nanoTime() - rulesNs > RULES_EVERY_NS) {
+            try {
+                rules = loaded();
+                rulesNs = System.nanoTime();
+            } catch (Exception impossible) {
+                throw new IllegalStateException(impossible);
+            }
+        }
+    }
+
+    private static void applyRules() {
+        IntUnaryOperator newest = rules;
+        for (int i = 0; newest != null && i < 20; i++) {
+            sink = newest.applyAsInt(i);
         }
     }
 

@@ -97,10 +97,13 @@ const LOADERS: &[&str] = &[
     "dl_main",
 ];
 
+/// Who records them on a live machine.
+pub const COLLECTOR: &str = "page_faults";
+
 /// Whether page faults were recorded with their latency.
 pub fn are_recorded(comparison: &Comparison<'_>) -> bool {
     comparison.recording().fact(subject::RECORDING, "page_fault_threshold_ns").is_some()
-        && comparison.has_source("page_faults")
+        && comparison.has_source(COLLECTOR)
         || comparison.sources().spans(span::PAGE_FAULT).len() > 0
 }
 

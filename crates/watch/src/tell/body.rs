@@ -186,6 +186,7 @@ pub(super) mod tests {
             times_today: 2,
             not_recorded: None,
             part_of: None,
+            is_awaited: false,
             also_hit: Vec::new(),
             folder: "/var/lib/fathom/x.fathom".into(),
             before_ns: 0,

@@ -116,8 +116,9 @@ impl Reporter {
 
     fn verdict(&mut self, incident: Incident, tell: &Tell) {
         log::line("incident", &[("says", incident.line().into()), ("incident", serde_json::json!(incident))]);
-        // What was kept in place of a recording is there to be looked at; that there is none was reported.
-        if incident.not_recorded.is_some() && incident.severity < Severity::Critical {
+        // What was kept in place of a recording is there to be looked at, unless a message said that there is none.
+        let is_awaited = incident.is_awaited || incident.severity == Severity::Critical;
+        if incident.not_recorded.is_some() && !is_awaited {
             return;
         }
         self.write(&News::Verdict(&incident), tell);

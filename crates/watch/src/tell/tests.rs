@@ -78,3 +78,22 @@ fn an_address_that_hangs_holds_up_no_other_and_what_it_missed_is_sent_by_the_nex
     reporter.join().unwrap();
     assert!(Outbox::of(folder.path()).left().is_empty());
 }
+
+#[test]
+fn the_verdict_on_what_was_kept_follows_a_message_that_there_is_no_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let tell = Tell { webhook: vec![webhook(listener.local_addr().unwrap().port())], ..Tell::default() };
+    let (messages, queue) = channel();
+    let (of_teller, place) = (tell.clone(), folder.path().to_owned());
+    let reporter = thread::spawn(move || work(&place, &queue, &of_teller, &Metrics::default()));
+    for (id, is_awaited) in [("of another JVM", false), ("told", true)] {
+        let not_recorded = Some("budget_of_the_hour".to_owned());
+        let incident = Incident { id: id.to_owned(), not_recorded, is_awaited, ..body::tests::incident() };
+        messages.send(Message::Verdict(Box::new(incident), tell.clone())).unwrap();
+    }
+    let body = body_of(listener.accept().unwrap().0);
+    assert!(body.contains("\"id\":\"told\"") && body.contains("\"stage\":\"verdict\""), "{body}");
+    messages.send(Message::End).unwrap();
+    reporter.join().unwrap();
+}
