@@ -187,7 +187,12 @@ fn asked() -> impl Strategy<Value = (Recording, Option<Recording>, Option<(i64, 
 }
 
 fn gets_a_proper_answer(seed: u64) {
-    let config = ProptestConfig { cases: 12, failure_persistence: None, rng_seed: RngSeed::Fixed(seed), ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..ProptestConfig::default()
+    };
     let answered = TestRunner::new(config).run(&asked(), |(recording, baseline, slow)| {
         keeps_the_rules(&explain(&recording, &ExplainOptions { slow, baseline: baseline.as_ref() }))
     });

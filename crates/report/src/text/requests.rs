@@ -54,7 +54,12 @@ fn says(port: &PortSummary) -> String {
         all if all == port.count => " (streams of HTTP/2)",
         _ => " (some of them streams of HTTP/2)",
     };
-    format!("{requests} at {}{streams}{unanswered}{lengths}{}{}", port.port, several_at_once(port), failed(&port.failed))
+    format!(
+        "{requests} at {}{streams}{unanswered}{lengths}{}{}",
+        port.port,
+        several_at_once(port),
+        failed(&port.failed)
+    )
 }
 
 /// For example `; 3 connections were reset; 120 curt answers (a tenth of the usual time and bytes, as errors are)`.

@@ -132,7 +132,10 @@ fn an_answer_that_is_none_of_http2_is_told_as_before() {
         }
     });
     let requests = found.requests();
-    assert!(requests.len() >= 3 && requests.iter().skip(1).all(|(_, request)| request.stream.is_none()), "{requests:?}");
+    assert!(
+        requests.len() >= 3 && requests.iter().skip(1).all(|(_, request)| request.stream.is_none()),
+        "{requests:?}"
+    );
 }
 
 #[test]
