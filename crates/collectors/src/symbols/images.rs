@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use fathom_symbols::elf::{Image, ReadAt};
 use fathom_symbols::hotspot::HotSpot;
@@ -25,7 +25,10 @@ const MOST_IMAGE_BYTES: usize = 128 << 20;
 const MOST_FILES: usize = 4_000;
 
 /// What is in use anywhere in this program: JVMs of one JDK have the same files, and a host may have many of them.
-static IN_USE: LazyLock<Mutex<FxHashMap<FileId, (FileState, Weak<Image>)>>> = LazyLock::new(Mutex::default);
+static IN_USE: LazyLock<Mutex<InUse>> = LazyLock::new(Mutex::default);
+
+#[derive(Debug, Default)]
+struct InUse(FxHashMap<FileId, (FileState, Weak<Image>)>);
 
 /// Images that the collectors of a recording share.
 #[derive(Debug, Clone, Default)]
@@ -79,9 +82,10 @@ impl Images {
         }
         let has_room = files.bytes < MOST_IMAGE_BYTES && files.images.len() < MOST_FILES;
         let image = has_room.then(|| {
-            in_use(mapping.file, state).or_else(|| {
+            let known = in_use().find(mapping.file, state);
+            known.or_else(|| {
                 let image = read_image(target, mapping, found.open(target).ok()?)?;
-                use_from_now_on(mapping.file, state, &image);
+                in_use().add(mapping.file, state, &image);
                 Some(image)
             })
         });
@@ -123,15 +127,19 @@ impl Images {
     }
 }
 
-fn in_use(file: FileId, state: FileState) -> Option<Arc<Image>> {
-    let in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-    in_use.get(&file).filter(|(known, _)| *known == state)?.1.upgrade()
+impl InUse {
+    fn find(&self, file: FileId, state: FileState) -> Option<Arc<Image>> {
+        self.0.get(&file).filter(|(known, _)| *known == state)?.1.upgrade()
+    }
+
+    fn add(&mut self, file: FileId, state: FileState, image: &Arc<Image>) {
+        self.0.retain(|_, (_, image)| image.strong_count() > 0);
+        self.0.insert(file, (state, Arc::downgrade(image)));
+    }
 }
 
-fn use_from_now_on(file: FileId, state: FileState, image: &Arc<Image>) {
-    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-    in_use.retain(|_, (_, image)| image.strong_count() > 0);
-    in_use.insert(file, (state, Arc::downgrade(image)));
+fn in_use() -> MutexGuard<'static, InUse> {
+    IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn state_of(stat: &Stat) -> FileState {
