@@ -120,7 +120,10 @@ static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, _
 	c->flags &= ~(OVERLAPS | OF_SENDING);
 }
 
-/* What is under way ends without one. What was read and is of a peer that often needs no answer is nobody's loss. */
+/*
+ * What is under way ends without one. What was read and is of a peer that often needs no answer is nobody's loss. Of streams that nothing
+ * answers the connection tells, since they never end.
+ */
 static __always_inline void give_up(struct connection *c, __u64 now_ns)
 {
 	struct target *target = target_of(c->target);
@@ -139,7 +142,7 @@ static __always_inline void give_up(struct connection *c, __u64 now_ns)
 	if (!c->answered_ns)
 		flags |= UNANSWERED;
 	e = exchange_of(c, began_ns, now_ns, flags);
-	if (target && !is_followed(c))
+	if (target && (!is_followed(c) || c->streams_open))
 		tell(target, &e);
 }
 

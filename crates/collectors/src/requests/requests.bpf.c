@@ -302,6 +302,8 @@ static __always_inline void look_at(struct sock *sk, __u32 tgid)
 	if (is_followed(c)) {
 		if (sums)
 			__sync_fetch_and_add(&sums->under_way, c->streams_open);
+		if (target->ending && !c->last_ns)
+			give_up(c, now_ns);
 		return;
 	}
 	if (c->last_ns) {

@@ -163,3 +163,22 @@ fn calls_beside_each_other_have_their_own_lengths() {
         assert!((40..60).contains(&peer_ms) && (20..40).contains(&own_ms), "{last:?}");
     }
 }
+
+#[test]
+fn streams_that_nothing_answers_are_told_at_the_end() {
+    let Some(_alone) = can_see("streams_that_nothing_answers_are_told_at_the_end") else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut ends = None;
+    let found = watch(true, listener.local_addr().unwrap().port(), || {
+        let (mut client, mut server) = connection(&listener);
+        say(&mut client, &mut server, &opening());
+        let settled = [frame(SETTINGS, 0, 18), frame(SETTINGS, 0, 0)].concat();
+        say(&mut server, &mut client, &[settled, answered(1)].concat());
+        say(&mut client, &mut server, &[asked(3), asked(5)].concat());
+        wait_ms(1_100);
+        ends = Some((client, server));
+    });
+    let (span, request) = found.requests().pop().unwrap();
+    assert_eq!((request.unanswered, request.stream), (Some(true), None));
+    assert!(span.duration_ns >= 1_000_000_000, "{span:?}");
+}
