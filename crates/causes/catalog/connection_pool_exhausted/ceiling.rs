@@ -134,8 +134,8 @@ impl AtOnce {
     }
 
     /// The fewest calls at once of which there are hardly ever more, the part of `all_ns` with so many, and how many requests were
-    /// beyond them on average. While requests wait for a connection none is free: where most of what is beyond the calls is so with fewer
-    /// calls than that, it waits for something else.
+    /// beyond them on average. Requests that wait for a connection wait while all are in use: if most of the others were under way beside
+    /// fewer calls, they waited for something else.
     fn ceiling(&self, all_ns: f64) -> Option<(usize, f64, f64)> {
         let ns = |is: &dyn Fn(usize) -> bool| {
             self.0.iter().filter(|((calls, _), _)| is(*calls)).map(|(_, ns)| *ns as f64).sum::<f64>()

@@ -121,8 +121,8 @@ static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, _
 }
 
 /*
- * What is under way ends without one. What was read and is of a peer that often needs no answer is nobody's loss. Of streams that nothing
- * answers the connection tells, since they never end.
+ * What is under way ends without one. What was read and is of a peer that often needs no answer is no loss. Streams that are never
+ * answered have no end and no row: the row of their connection stands for them.
  */
 static __always_inline void give_up(struct connection *c, __u64 now_ns)
 {

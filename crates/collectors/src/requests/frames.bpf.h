@@ -63,7 +63,10 @@ static __always_inline bool makes_sense(struct head *head)
 	}
 }
 
-/* Where it was lost what answers, streams end unseen: the connection is told as a whole again. */
+/*
+ * The bytes are no frame. Where that is so of the side that answers, the ends of streams are not seen: rows are of the connection as a whole
+ * again.
+ */
 static __always_inline void no_frame(struct piece *piece)
 {
 	struct frames *frames = piece->frames;

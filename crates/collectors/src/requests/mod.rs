@@ -6,8 +6,8 @@
 //!
 //! Everything is counted in the kernel. Rows are all requests while there are few; else the slow ones (what is rare at this
 //! port) and an unbiased sample of the others, which says how many each stands for. Two requests at once on one connection
-//! look like one that takes longer: they are busy periods, and said to be such where that shows. Only of HTTP/2 in the clear each stream is
-//! known by itself (`streams.bpf.h`).
+//! look like one that takes longer: they are busy periods, and said to be such where that shows. Of HTTP/2 in the clear each stream is a row
+//! (`streams.bpf.h`).
 
 mod by_samples;
 mod listening;

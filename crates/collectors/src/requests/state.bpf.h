@@ -290,7 +290,7 @@ struct unix_sock {
 #define GIVEN_UP 16384
 /* Has been closed by one side, without an answer ever, and is counted as that. */
 #define FAILED 32768
-/* Not a connection's: this one is a stream of HTTP/2. */
+/* Of an exchange, and never of a connection: it is one stream of HTTP/2. */
 #define STREAM 65536
 
 #define PATH_BYTES 108
@@ -456,7 +456,7 @@ static __always_inline bool is_http2(struct connection *c)
 	return c->asked.are_sure;
 }
 
-/* Whether both sides do, so that each stream is known by itself: what happens on the connection as a whole is then told of nobody. */
+/* Whether both sides do, so that each stream has a row of its own: then there are none of the connection as a whole. */
 static __always_inline bool is_followed(struct connection *c)
 {
 	return c->asked.are_sure && c->answered.are_sure;

@@ -90,7 +90,7 @@ static __always_inline void stream_opens(struct connection *c, struct head *head
 		__sync_fetch_and_add(&c->streams_open, 1);
 }
 
-/* Nobody knows it any more; true for one who says so. */
+/* Removes a stream; true for only one of those who try it at the same time. */
 static __always_inline bool forget(struct connection *c, struct stream_key *key)
 {
 	if (bpf_map_delete_elem(&streams, key))
