@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use fathom_collectors::CpuTicks;
+
 /// What the kernel tells, and how people call it.
 const RESOURCES: [(&str, &str); 3] = [("cpu", "CPUs"), ("memory", "memory"), ("io", "disks")];
 
@@ -57,31 +59,13 @@ impl Resource {
 #[derive(Debug, Default)]
 pub(crate) struct Shortage {
     resources: [Resource; RESOURCES.len()],
-    ticks: Option<Ticks>,
+    ticks: Option<CpuTicks>,
     at: Option<Instant>,
 }
 
-/// Time of all CPUs of the host so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ticks {
-    idle: u64,
-    all: u64,
-}
-
-impl Ticks {
-    /// From `/proc/stat`.
-    fn parse(text: &str) -> Option<Ticks> {
-        let line = text.lines().next()?.strip_prefix("cpu ")?;
-        let ticks: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        // What guests used is in the first two as well.
-        let [_, _, _, idle, waiting, ..] = ticks[..] else { return None };
-        Some(Ticks { idle: idle + waiting, all: ticks.iter().take(8).sum() })
-    }
-
-    /// Whether hardly any CPU was idle since then.
-    fn are_none_left(self, before: Ticks) -> bool {
-        100 * self.idle.saturating_sub(before.idle) <= IDLE_PERCENT * self.all.saturating_sub(before.all)
-    }
+/// Whether hardly any CPU was idle from one reading to the next.
+fn are_none_left(before: CpuTicks, now: CpuTicks) -> bool {
+    100 * now.idle.saturating_sub(before.idle) <= IDLE_PERCENT * now.all().saturating_sub(before.all())
 }
 
 impl Shortage {
@@ -89,9 +73,9 @@ impl Shortage {
     pub(crate) fn look(&mut self) -> Option<&'static str> {
         let now = Instant::now();
         let passed_us = self.at.replace(now).map_or(0, |at| now.duration_since(at).as_micros() as u64);
-        let ticks = Ticks::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
+        let ticks = CpuTicks::now();
         let before = std::mem::replace(&mut self.ticks, ticks);
-        let are_none_left = ticks.zip(before).is_none_or(|(ticks, before)| ticks.are_none_left(before));
+        let are_none_left = before.zip(ticks).is_none_or(|(before, ticks)| are_none_left(before, ticks));
         let mut short = None;
         for (resource, (file, name)) in self.resources.iter_mut().zip(RESOURCES) {
             let total_us = total_us(&std::fs::read_to_string(format!("/proc/pressure/{file}")).unwrap_or_default());
@@ -141,12 +125,9 @@ mod tests {
 
     #[test]
     fn a_quota_leaves_cpus_idle() {
-        let ticks = |text: &str| Ticks::parse(text).unwrap();
-        let before = ticks("cpu  100 0 100 1000 50 0 0 0 0 0\ncpu0 1 1 1 1");
-        assert_eq!(before, Ticks { idle: 1050, all: 1250 });
-        let after = |busy: u64, idle: u64| ticks(&format!("cpu  {} 0 100 {} 50 0 0 0 7 0", 100 + busy, 1000 + idle));
-        assert!(after(180, 20).are_none_left(before) && !after(150, 50).are_none_left(before));
-        assert_eq!([Ticks::parse(""), Ticks::parse("intr 5")], [None, None]);
+        let before = CpuTicks { idle: 1050, work: 200, stolen: 0 };
+        let after = |busy: u64, idle: u64| CpuTicks { idle: 1050 + idle, work: 200 + busy, stolen: 0 };
+        assert!(are_none_left(before, after(180, 20)) && !are_none_left(before, after(150, 50)));
     }
 
     #[test]
