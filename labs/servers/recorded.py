@@ -35,7 +35,7 @@ PORTS = ["prices", "callee-port", "port"]
 class Processes(processes.Processes):
     """A server that is recorded, and what runs beside it."""
 
-    # Whether they belong to a user without rights.
+    # Whether its JVMs belong to a user without rights.
     is_a_users = False
 
     def __init__(self, jdk: Path, classpath: str, folder: Path, untouched: bool = False) -> None:
@@ -43,6 +43,10 @@ class Processes(processes.Processes):
         self.jdk = jdk
         self.settings = UNTOUCHED if untouched else ()
         self.group: Group | None = None
+
+    def start(self, name: str, command: list[str], stdout=None, stdin=subprocess.DEVNULL) -> subprocess.Popen:
+        is_a_users = self.is_a_users and command[0] == str(self.java_program)
+        return super().start(name, as_user(command) if is_a_users else command, stdout, stdin)
 
     def recorder(self, pid: int, seconds: int, name: str = "recording") -> subprocess.Popen:
         return super().recorder(pid, seconds, name, self.settings)
