@@ -117,8 +117,8 @@ fn table_gone(comparison: &Comparison<'_>) -> Option<Missing> {
     Some(Missing::from_kernel(recording.text(gone.says)))
 }
 
-/// In its first seconds a JVM does whatever it does, so that no signal of them is called slow: where nothing else was recorded, nobody
-/// has looked for a slow service.
+/// In its first seconds a JVM does whatever it does, so that no signal of them is called slow: where nothing else was recorded, a
+/// slow service was not looked for.
 fn only_the_start(comparison: &Comparison<'_>) -> Option<Missing> {
     let is_all = comparison.analysis.account.startup.boot_buckets >= comparison.sources().grid.len;
     (is_all && !comparison.is_slow() && !latency::has_latency(comparison))

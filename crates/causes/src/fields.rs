@@ -24,7 +24,7 @@ pub(crate) fn are_there(comparison: &Comparison<'_>, need: Need) -> bool {
 
 /// What rows have to say for their absence from a kind to mean anything.
 fn fields(need: Need) -> &'static [(&'static str, Field)] {
-    // That a class is initialized by another thread is told by what is waited on.
+    // What is waited on says that another thread initializes a class.
     const MONITORS: &[(&str, Field)] = &[
         (span::MONITOR_ENTER, Field::Name),
         (span::MONITOR_ENTER, Field::Stack),

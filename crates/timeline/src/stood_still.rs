@@ -47,7 +47,7 @@ impl StoodStill {
         }
         let events = Events::of(sources);
         let when = |is: Option<bool>| {
-            // One of which nobody says what it was may be that of one CPU.
+            // One of unknown kind may be that of one CPU.
             let of = |late: &Span| if late.name == StrId(0) { None } else { events.stood_still(late) };
             let such = stalls.iter().filter(|late| of(late) == is);
             Intervals::union(such.map(|late| (late.time_ns, late.end_ns())).collect())

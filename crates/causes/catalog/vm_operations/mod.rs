@@ -95,8 +95,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if comparison.excess_threads(|state| state == STATE) <= 0.0 {
         return Finding::absent(format!("{}, as in the baseline", stops.says()));
     }
-    // A few short stops in a few seconds are no more than possible, unless requests tell; nor are those of a recorder, but for one that users
-    // notice whoever asked for it.
+    // A few short stops in a few seconds are no more than possible, unless requests tell; nor are those of a recorder, except for one that is
+    // long enough to be noticed.
     let lengths: Vec<(i64, i64)> = stops.all().map(|stop| (stop.from_ns, stop.duration_ns())).collect();
     let support = if are_minor(comparison, &lengths) || stops.are_of_recorders() && !is_long(&lengths) {
         Support::Weak

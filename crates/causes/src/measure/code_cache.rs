@@ -162,8 +162,8 @@ fn collections(period: &Period<'_>) -> usize {
     ids.len() + without_id
 }
 
-/// The most compilations of one method at one level, loops apart. The JVM makes a few anyway. Those of which nobody says what was
-/// compiled are no repetitions.
+/// The most compilations of one method at one level, loops apart. The JVM makes a few anyway. Those of an
+/// unknown method are no repetitions.
 fn most_compiled(comparison: &Comparison<'_>) -> Option<(String, usize)> {
     let mut counts: HashMap<(u32, Option<u32>, Option<bool>), usize> = HashMap::new();
     let named = comparison.sources().spans(span::COMPILATION).filter(|compilation| compilation.name != StrId(0));

@@ -37,7 +37,7 @@ pub(crate) fn only_readers(sources: &Sources<'_>) -> HashSet<i64> {
     reads.into_keys().filter(|tid| !seen_otherwise.contains(&stem(recording, *tid))).collect()
 }
 
-/// Whether a thread was in the code with which the JVM's recorder writes an event: there it is after each read that is told.
+/// Whether a thread was in the code with which the JVM's recorder writes an event: it is there after each read that it records.
 fn is_of_the_recorder(recording: &Recording, stack: StackId) -> bool {
     let leaf = recording.stacks.leaf_to_root(stack).next();
     leaf.is_some_and(|leaf| recording.text(leaf.symbol).starts_with("jdk.jfr."))

@@ -71,7 +71,7 @@ impl Peers {
         self.services.contains(&socket.name) || self.slept_ns(socket) > socket.duration_ns / 2
     }
 
-    /// Whether the program itself answers on the other side, and nobody knows which thread of it did: that may stand for a service.
+    /// Whether the program itself answers on the other side, by a thread that is not known: it may be a service.
     pub(crate) fn is_unclear(&self, socket: &Span) -> bool {
         self.own.contains(&socket.name) && self.wakers.of_wait(socket).is_none()
     }

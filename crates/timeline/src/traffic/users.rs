@@ -215,7 +215,7 @@ impl AtSockets {
 fn measured(span: &Span, detail: &detail::Request) -> Request {
     // One without an answer was not read, if reads were seen.
     let is_unread = detail.unanswered == Some(true) && detail.uncertain_ns.is_none();
-    // Of one that says nothing of itself nobody knows how exactly it was measured.
+    // How exactly a request without details was measured is not known.
     let unknown_ns = if span.detail == StrId(0) { span.duration_ns } else { 0 };
     Request {
         from_ns: span.time_ns,

@@ -16,14 +16,20 @@ fn answered(stream: u32) -> Vec<u8> {
     [frame(HEADERS, stream, 10), frame(DATA, stream, 30), frame_with(HEADERS, LAST, stream, 12)].concat()
 }
 
-/// What is found while `talk` lets both ends of a connection speak, which both have made their settings before.
+/// Both ends of a connection that have made their settings, and had one request.
+fn settled(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let (mut client, mut server) = connection(listener);
+    say(&mut client, &mut server, &opening());
+    let settings = [frame(SETTINGS, 0, 18), frame(SETTINGS, 0, 0)].concat();
+    say(&mut server, &mut client, &[settings, answered(1)].concat());
+    (client, server)
+}
+
+/// What is found while `talk` lets both ends of such a connection speak.
 fn talked(sees_begin: bool, talk: impl FnOnce(&mut TcpStream, &mut TcpStream)) -> Found {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     watch(sees_begin, listener.local_addr().unwrap().port(), || {
-        let (mut client, mut server) = connection(&listener);
-        say(&mut client, &mut server, &opening());
-        let settled = [frame(SETTINGS, 0, 18), frame(SETTINGS, 0, 0)].concat();
-        say(&mut server, &mut client, &[settled, answered(1)].concat());
+        let (mut client, mut server) = settled(&listener);
         talk(&mut client, &mut server);
         // What is under way on the connection as a whole ends here.
         drop(client);
@@ -149,7 +155,7 @@ fn calls_beside_each_other_have_their_own_lengths() {
             say(server, client, &answered(5));
             wait_ms(20);
             server.write_all(&answered(3)).unwrap();
-            // It has arrived, and nobody reads it.
+            // It has arrived and is not read yet.
             wait_ms(20);
             client.read_exact(&mut vec![0; answered(3).len()]).unwrap();
         });
@@ -170,10 +176,7 @@ fn streams_that_nothing_answers_are_told_at_the_end() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut ends = None;
     let found = watch(true, listener.local_addr().unwrap().port(), || {
-        let (mut client, mut server) = connection(&listener);
-        say(&mut client, &mut server, &opening());
-        let settled = [frame(SETTINGS, 0, 18), frame(SETTINGS, 0, 0)].concat();
-        say(&mut server, &mut client, &[settled, answered(1)].concat());
+        let (mut client, mut server) = settled(&listener);
         say(&mut client, &mut server, &[asked(3), asked(5)].concat());
         wait_ms(1_100);
         ends = Some((client, server));
