@@ -1,6 +1,9 @@
 """The command line: what it prints, and how it ends."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -18,6 +21,14 @@ def test_every_question_answers_in_text_and_json(
     assert main([question, str(small), "--json", "--signal", "requests_p95_ms", "--last", "12h"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["schema"], document["question"], document["hosts"]) == (1, question, 12)
+
+
+def test_nothing_is_left_in_temporary_folders(small: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    subprocess.run([sys.executable, "-m", "fathom_fleet", "outliers", str(small)], env=environment, check=True)
+    assert list(scratch.iterdir()) == []
 
 
 def test_rollouts(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

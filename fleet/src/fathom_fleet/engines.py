@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb as duckdb_library
 import ibis
+
+from .scratch import folder_until_exit
 
 SPARK_DRIVER_MEMORY = "4g"
 """1,000 hosts × 2 days took 3.3 GB with everything."""
@@ -88,7 +88,7 @@ def spark(master: str) -> Engine:
 def spark_local_settings() -> dict[str, str]:
     """A local session listens on the loopback interface only and leaves nothing in the current folder."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    scratch = Path(tempfile.mkdtemp(prefix="fathom-fleet-spark-"))
+    scratch = folder_until_exit("fathom-fleet-spark-")
     return {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

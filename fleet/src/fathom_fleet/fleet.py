@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from .engines import Engine, connect
+from .scratch import folder_until_exit
 from .signals import ABOUT, EVENTS, KEYS, MINUTE_NS, MINUTES_PER_DAY, SIGNALS
 from .ways_in import csv_files, folder, prometheus
 from .ways_in.problems import Problem
@@ -87,7 +88,7 @@ def load(
     Of each file the footer is read first, and with `is_thorough` all of it: for files whose footer is right and whose pages are not.
     """
     engine = connect(engine) if isinstance(engine, str) else engine
-    scratch = Path(tempfile.mkdtemp(prefix="fathom-fleet-"))
+    scratch = folder_until_exit("fathom-fleet-")
     found = folder.Found()
     for place in places:
         found.add(find(place, scratch, is_thorough))
