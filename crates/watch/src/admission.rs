@@ -200,11 +200,14 @@ impl Admission {
     fn decide(&mut self, asked: &Question<'_>, now_s: i64) -> Answer {
         let wall_s = asked.trigger.at_ns.div_euclid(1_000_000_000);
         let by_hand = asked.trigger.kind == Kind::ByHand;
-        let mut skip = self.before_all(asked, wall_s);
-        let mut event = None;
+        let (mut skip, mut event) = (self.before_all(asked, wall_s), None);
         if skip.is_none() && !by_hand {
             event = self.events.see(asked.jvm, &asked.hit(), now_s).map(str::to_owned);
             skip = event.as_ref().map(|_| Skip::Together).or_else(|| self.budgets(asked, now_s));
+            if skip == Some(Skip::CoolDown) {
+                event = self.events.goes_on_at(asked.jvm, now_s).map(str::to_owned);
+                skip = event.as_ref().map(|_| Skip::Together).or(skip);
+            }
             // No other JVM would be recorded either: what is kept of this one stands for all.
             if skip == Some(Skip::Hour) && !self.events.has(asked.jvm, now_s) {
                 self.events.begin(asked.jvm, asked.id, now_s);

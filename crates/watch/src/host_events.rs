@@ -60,9 +60,12 @@ impl Event {
     }
 
     fn takes(&self, jvm: JvmKey, now_s: i64) -> bool {
+        jvm != self.first && (now_s - self.began_s <= TOGETHER_S || self.goes_on(now_s))
+    }
+
+    fn goes_on(&self, now_s: i64) -> bool {
         let is_short = self.short_s > self.began_s && now_s - self.short_s <= TOGETHER_S;
-        let goes_on = is_short && now_s - self.last_s <= GOES_ON_S && now_s - self.began_s <= LASTS_S;
-        jvm != self.first && (now_s - self.began_s <= TOGETHER_S || goes_on)
+        is_short && now_s - self.last_s <= GOES_ON_S && now_s - self.began_s <= LASTS_S
     }
 }
 
@@ -108,6 +111,13 @@ impl HostEvents {
             self.events.pop_front();
         }
         self.events.push_back(event);
+    }
+
+    /// A reason of the JVM that an event was recorded at, which has been recorded: that recording's name while the event goes on.
+    pub(crate) fn goes_on_at(&mut self, first: JvmKey, now_s: i64) -> Option<&str> {
+        let event = self.events.iter_mut().rev().find(|event| event.first == first && event.goes_on(now_s))?;
+        event.last_s = now_s;
+        Some(&event.id)
     }
 
     /// Whether a JVM is the first of an event that is not long ago.
@@ -188,6 +198,18 @@ mod tests {
             taken += usize::from(now_s % 30 == 1 && sees(&mut events, B, now_s));
         }
         assert_eq!(taken, 20, "what lasts for ten minutes is recorded again");
+    }
+
+    #[test]
+    fn what_its_own_jvm_suffers_from_belongs_to_it_as_well() {
+        let mut events = HostEvents::default();
+        events.begin(A, "x", 0);
+        assert_eq!(events.goes_on_at(A, 30), None, "the host was short of nothing");
+        short(&mut events, 1..=90);
+        assert_eq!(events.goes_on_at(A, 50), Some("x"));
+        assert_eq!(events.goes_on_at(B, 50), None);
+        assert_eq!(events.goes_on_at(A, 95), Some("x"), "each follows the one before");
+        assert_eq!(events.goes_on_at(A, 105), None, "it is over");
     }
 
     #[test]

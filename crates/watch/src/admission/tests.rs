@@ -202,6 +202,23 @@ fn refusals_are_reported_once_in_an_hour() {
 }
 
 #[test]
+fn an_event_that_goes_on_is_not_told_again_by_the_jvm_that_showed_it() {
+    let mut admission = Admission::new(&Config::default(), 0);
+    let slow = trigger(Kind::RequestsSlow, "");
+    let mut ask = |now_s: i64, is_short: bool| {
+        if is_short {
+            (now_s - 40..=now_s).for_each(|second| admission.is_short(second));
+        }
+        let answer = admission.ask(&asked((1, 0), "Cart", &slow), now_s);
+        admission.ended((1, 0), now_s + 10);
+        (answer.skip, answer.event.is_some())
+    };
+    assert_eq!(ask(100, false), (None, false));
+    assert_eq!(ask(140, true), (Some(Skip::Together), true));
+    assert_eq!(ask(170, false), (Some(Skip::CoolDown), false), "that is over, and it was recorded a short while ago");
+}
+
+#[test]
 fn one_jvm_does_not_take_the_hour_of_all() {
     let config = Config { capture: Capture { cool_down: Duration::ZERO, ..Capture::default() }, ..Config::default() };
     let mut admission = Admission::new(&config, 0);
