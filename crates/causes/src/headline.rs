@@ -69,7 +69,24 @@ pub(crate) fn of(
     but.extend(out_of_memory(comparison));
     let not_judged = NotJudged::of(comparison).filter(|_| kind == HeadlineKind::NoSign);
     let says = not_judged.map_or(says.clone(), |not_judged| not_judged.headline(&says));
-    after_a_crash(comparison, Headline { kind, says, but })
+    after_a_crash(comparison, although_noticed(comparison, Headline { kind, says, but }))
+}
+
+/// A service that was watched for hours was slow by its own history. That no second of the recording is slower than its others
+/// clears nothing: the slow time may have begun before.
+fn although_noticed(comparison: &Comparison<'_>, headline: Headline) -> Headline {
+    let recording = comparison.recording();
+    let fact = |key| recording.fact(subject::RECORDING, key);
+    let is_noticed = fact(recorded::TRIGGER).is_some_and(|trigger| trigger.starts_with(recorded::TRIGGER_OF_REQUESTS));
+    if !is_noticed || !matches!(headline.kind, HeadlineKind::NothingSlow | HeadlineKind::NoSign) {
+        return headline;
+    }
+    let noticed = fact(recorded::TRIGGER_SAYS).unwrap_or("requests were slow");
+    let says = format!(
+        "cannot tell why fathom watch noticed it ({noticed}): no second of the recording is slower than the others, so it may lack \
+         the time before"
+    );
+    Headline { kind: HeadlineKind::CannotTell, says, ..headline }
 }
 
 /// That the JVM died comes before how quick it was; and one that died is not well.

@@ -9,7 +9,7 @@ use fathom_collectors::policy::Glance;
 use fathom_collectors::recorder::{self, End, HandOver, Plan, RecordError};
 use fathom_collectors::{Policy, Profiler, Use, allocator, collectors};
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{recorded, subject};
 use fathom_store::FolderError;
 use jiff::Timestamp;
 
@@ -122,8 +122,8 @@ fn note(trigger: &Trigger, watched: &WatchedJvm, rows: &mut Recording) {
         "" => trigger.kind.name().to_owned(),
         which => format!("{} {which}", trigger.kind.name()),
     };
-    rows.add_fact(subject::RECORDING, "trigger", &key, "watch");
-    rows.add_fact(subject::RECORDING, "trigger_says", &trigger.says, "watch");
+    rows.add_fact(subject::RECORDING, recorded::TRIGGER, &key, "watch");
+    rows.add_fact(subject::RECORDING, recorded::TRIGGER_SAYS, &trigger.says, "watch");
     rows.add_fact(subject::RECORDING, "trigger_ns", &trigger.at_ns.to_string(), "watch");
     for (name, why) in watched.refused() {
         let says = format!("before the trigger {name} was not watched: {why}");

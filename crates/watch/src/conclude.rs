@@ -22,7 +22,7 @@ use crate::minutes;
 use crate::retention;
 use crate::sidecars::{self, Begun};
 use crate::tell::Message;
-use crate::triggers::{Kind, Severity};
+use crate::triggers::Severity;
 
 /// Below everybody else's.
 const NICE: i32 = 10;
@@ -112,9 +112,6 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
     }
     let verdict = explain(program, &job.folder, &["--json"]).and_then(|json| Verdict::parse(&json));
     let verdict = verdict.map_err(|error| errors.push(error)).ok();
-    let reason = job.begun.as_ref().map(|begun| begun.trigger.kind);
-    let verdict =
-        verdict.map(|verdict| if reason.is_some_and(is_of_requests) { no_all_clear(verdict) } else { verdict });
     let text = explain(program, &job.folder, &["--all"]).unwrap_or_else(|error| error);
     let begun = job.begun.as_ref();
     let (times_today, before_ns) = begun.map_or((0, 0), |begun| (begun.times_today, begun.before_ns));
@@ -148,19 +145,6 @@ fn conclude(program: &Path, host: &str, job: Job) -> Incident {
         errors,
         folder: job.folder,
     }
-}
-
-fn is_of_requests(kind: Kind) -> bool {
-    matches!(kind, Kind::RequestsSlow | Kind::RequestsStall | Kind::RequestsRare | Kind::RequestsHung)
-}
-
-/// Requests were slow by hours of history. That no second of a recording is slower than its others clears nothing: it may have begun later.
-fn no_all_clear(verdict: Verdict) -> Verdict {
-    if !["nothing_slow", "no_sign"].contains(&verdict.kind.as_str()) {
-        return verdict;
-    }
-    let says = "cannot tell why: no second of the recording is slower than the others, so it may lack the time before";
-    Verdict { says: says.to_owned(), kind: "cannot_tell".to_owned(), ..verdict }
 }
 
 /// The name of a recording.
@@ -232,14 +216,6 @@ mod tests {
         let (pid, rest) = stat.split_once(' ').unwrap();
         let group = rest.rsplit(')').next().unwrap().split_whitespace().nth(2);
         assert_eq!(group, Some(pid), "{stat}");
-    }
-
-    #[test]
-    fn what_was_noticed_is_no_all_clear() {
-        let of = |kind: &str| Verdict { kind: kind.to_owned(), ..Verdict::default() };
-        let kinds = ["nothing_slow", "no_sign", "cannot_tell", "slow"].map(|kind| no_all_clear(of(kind)).kind);
-        assert_eq!(kinds, ["cannot_tell", "cannot_tell", "cannot_tell", "slow"]);
-        assert!(is_of_requests(Kind::RequestsSlow) && !is_of_requests(Kind::OomKill));
     }
 
     /// A job named so; `kept` is what was kept in place of a recording.

@@ -2,6 +2,12 @@
 
 /// Why it ended. A recording without this and without an end was cut off.
 pub const ENDED_BECAUSE: &str = "ended_because";
+/// Why `fathom watch` made it: the kind of its reason, and of which port or rule. [`TRIGGER_OF_REQUESTS`] begins those of requests.
+pub const TRIGGER: &str = "trigger";
+/// The same in a sentence.
+pub const TRIGGER_SAYS: &str = "trigger_says";
+/// Requests were slow, late or not answered, by hours of history.
+pub const TRIGGER_OF_REQUESTS: &str = "requests_";
 /// In front of the name of a file that is fetched into `raw` at the end. The value says what is in it and how to get it.
 pub const OUTSTANDING: &str = "outstanding.";
 /// In the folder `raw`, the copy that follows a file while somebody else writes it. Where the file itself is there, that has
