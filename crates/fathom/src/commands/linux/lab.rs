@@ -111,6 +111,10 @@ struct RunArgs {
     #[arg(long, conflicts_with = "from_files")]
     unprivileged: bool,
 
+    /// Begin whatever others use of the CPUs, instead of waiting up to a minute for them
+    #[arg(long)]
+    at_once: bool,
+
     /// Write the page of the (first) run into this file
     #[arg(long, value_name = "FILE", conflicts_with = "all")]
     html: Option<PathBuf>,

@@ -67,6 +67,8 @@ pub(super) struct Runner {
     from_files: bool,
     /// Instead of those of the variant.
     unprivileged: bool,
+    /// Does not wait for the CPUs to be free.
+    at_once: bool,
     arrivals: Arrivals,
     asked: Asked,
     /// How many times as long as usual it is ill.
@@ -82,9 +84,10 @@ impl Runner {
         let jdk = args.jdk.as_deref().map(JdkWish::parse);
         let html = args.html.as_deref().map(Output::beside_an_answer).transpose()?;
         let (place, html) = (Place::new(args)?, Cell::new(html));
-        let (from_files, unprivileged, asked) = (args.from_files, args.unprivileged, Asked::of(args));
+        let RunArgs { from_files, unprivileged, at_once, .. } = *args;
+        let asked = Asked::of(args);
         let arrivals = if args.at_sockets { Arrivals::AtSocket } else { Arrivals::Inside };
-        Ok(Runner { place, jdk, from_files, unprivileged, arrivals, asked, exposed, html, stop })
+        Ok(Runner { place, jdk, from_files, unprivileged, at_once, arrivals, asked, exposed, html, stop })
     }
 
     /// Whether a signal asked to stop.
@@ -125,7 +128,9 @@ impl Runner {
             recorder: if self.from_files { Recorder::Jfr(JfrSettings::Fathom) } else { Recorder::Live(&outside) },
             stop: self.stop.clone(),
         };
-        wait_for_cpus(|| self.is_stopped());
+        if !self.at_once {
+            wait_for_cpus(|| self.is_stopped());
+        }
         let before = Ticks::now();
         let output = match lab.run(&options, progress) {
             Err(LabError::Interrupted { .. }) if !self.place.is_kept() => {
