@@ -5,7 +5,7 @@ use fathom_timeline::{ThreadState, Wait};
 
 use crate::cause::Claim;
 use crate::measure::calls::{self, Calls};
-use crate::measure::requests;
+use crate::measure::{requests, waits};
 use crate::period::Period;
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support, format};
 
@@ -99,8 +99,17 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let finding = Finding::new(most.support(), most.says()).with(per_request.of(&[span::CALL]));
     match finding.support {
         Support::Absent => finding,
-        _ => Finding { claims: vec![Claim::part(ThreadState::Blocked(Wait::Socket), most.added_ns())], ..finding },
+        _ => Finding { claims: claims(comparison, &most), ..finding },
     }
+}
+
+/// Waits for the calls that are more than before, as threads, client libraries or only the requests show them.
+fn claims(comparison: &Comparison<'_>, most: &Repeated<'_>) -> Vec<Claim> {
+    let in_requests_ns = most.added() * calls::beyond_in_requests_ns(comparison, most.peer, 0.0);
+    let mut claims = vec![Claim::part(ThreadState::Blocked(Wait::Socket), most.added_ns())];
+    claims.extend(waits::for_calls_of_others(comparison, most.added_ns()));
+    claims.extend(waits::for_calls_in_requests(comparison, in_requests_ns));
+    claims
 }
 
 /// The peer whose calls beyond those of each request before took most time. One that was not called before is not called again.
