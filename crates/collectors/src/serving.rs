@@ -14,6 +14,12 @@ pub(crate) fn ports(target: &Target) -> HashSet<u16> {
     OwnSockets::of(target).ports(LISTENS)
 }
 
+/// The ports that the target listens on, and the inodes of all its sockets.
+pub(crate) fn ports_and_sockets(target: &Target) -> (HashSet<u16>, HashSet<u32>) {
+    let own = OwnSockets::of(target);
+    (own.ports(LISTENS), own.inodes.iter().filter_map(|inode| inode.parse().ok()).collect())
+}
+
 /// A port at which somebody is connected to it.
 pub(crate) fn serves(target: &Target) -> Option<u16> {
     let own = OwnSockets::of(target);
@@ -100,6 +106,8 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let target = Target::of(std::process::id()).unwrap();
         assert!(ports(&target).contains(&port) && serves(&target) != Some(port));
+        let (ports_now, sockets) = ports_and_sockets(&target);
+        assert!(ports_now.contains(&port) && !sockets.is_empty());
         let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let accepted = listener.accept().unwrap();
         assert!(serves(&target).is_some());

@@ -5,6 +5,7 @@
 //! enters that for a moment, which takes CAP_SYS_ADMIN.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
@@ -72,6 +73,21 @@ pub(crate) struct Name {
     socket: [u8; NAME_BYTES],
 }
 
+impl Name {
+    /// The other side.
+    pub(crate) fn peer(&self) -> Option<(IpAddr, u16)> {
+        const PORT: usize = 2;
+        const ADDRESS: usize = 20;
+        let port = u16::from_be_bytes(*self.socket.get(PORT..)?.first_chunk()?);
+        let address = self.socket.get(ADDRESS..)?;
+        let address = match i32::from(self.family) {
+            libc::AF_INET6 => Ipv6Addr::from(*address.first_chunk::<16>()?).to_canonical(),
+            _ => IpAddr::V4(Ipv4Addr::from(*address.first_chunk::<4>()?)),
+        };
+        Some((address, port))
+    }
+}
+
 impl Default for Name {
     fn default() -> Name {
         Name { family: 0, socket: [0; NAME_BYTES] }
@@ -86,6 +102,7 @@ pub(crate) struct Connection {
     pub(crate) cookie: u64,
     /// Of this side.
     pub(crate) port: u16,
+    pub(crate) inode: u32,
     /// For how long no data has been sent, and none has come, in ms; known to a tick of the kernel.
     pub(crate) sent_ago_ms: u32,
     pub(crate) received_ago_ms: u32,
@@ -94,12 +111,34 @@ pub(crate) struct Connection {
     pub(crate) segments_in: u32,
     /// Bytes that came (Linux 4.1 and later).
     pub(crate) bytes_in: u64,
-    /// The largest segment that comes.
+    /// Bytes that were sent; before Linux 4.19 only those that have arrived are known.
+    pub(crate) bytes_out: u64,
+    /// The largest segment that comes, and that is sent.
     pub(crate) largest_segment: u32,
+    pub(crate) largest_segment_out: u32,
     /// Segments on their way that the other side has not acknowledged.
     pub(crate) unacknowledged: u32,
     /// Bytes that were sent or wait to be, and that the other side has not acknowledged.
     pub(crate) unacknowledged_bytes: u32,
+}
+
+impl Connection {
+    /// The same as the other side sees it, as far as that is known here: what this side asked came to that one.
+    pub(crate) fn turned(&self) -> Connection {
+        Connection {
+            sent_ago_ms: self.received_ago_ms,
+            received_ago_ms: self.sent_ago_ms,
+            segments_out: self.segments_in,
+            segments_in: self.segments_out,
+            bytes_in: self.bytes_out,
+            bytes_out: self.bytes_in,
+            largest_segment: self.largest_segment_out,
+            largest_segment_out: self.largest_segment,
+            unacknowledged: 0,
+            unacknowledged_bytes: 0,
+            ..*self
+        }
+    }
 }
 
 /// Who answers questions about one network namespace.
@@ -238,14 +277,17 @@ fn connection(body: &[u8]) -> Option<Connection> {
     let info = attribute(body.get(SOCKET..)?, INET_DIAG_INFO)?;
     Some(Connection {
         name: Name { family: *body.first()?, socket: *body.get(4..)?.first_chunk()? },
-        cookie: u64::from_ne_bytes(*body.get(44..)?.first_chunk()?),
+        cookie: long(body, 44)?,
         port: port(body)?,
+        inode: number(body, 68)?,
         sent_ago_ms: number(info, 44)?,
         received_ago_ms: number(info, 52)?,
         segments_in: number(info, 152)?,
         segments_out: number(info, 156)?,
-        bytes_in: u64::from_ne_bytes(*info.get(128..)?.first_chunk()?),
+        bytes_in: long(info, 128)?,
+        bytes_out: long(info, 200).or_else(|| long(info, 120))?,
         largest_segment: number(info, 84)?,
+        largest_segment_out: number(info, 16)?,
         unacknowledged: number(info, 24)?,
         unacknowledged_bytes: number(body, 60)?,
     })
@@ -275,6 +317,10 @@ fn aligned(length: usize) -> usize {
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn short(bytes: &[u8], at: usize) -> Option<u16> {
@@ -333,6 +379,11 @@ mod tests {
         (again.sent_ago_ms, again.received_ago_ms) = (one.sent_ago_ms, one.received_ago_ms);
         assert_eq!((again, kernel.again(&Name::default())), (*one, None));
         assert!(one.received_ago_ms >= one.sent_ago_ms + 40, "{one:?}");
+        let client = client.local_addr().unwrap();
+        assert_eq!(one.name.peer(), Some((client.ip(), client.port())));
+        let other = found.iter().find(|connection| connection.port == client.port()).unwrap().turned();
+        assert_eq!((other.segments_in, other.segments_out, other.bytes_in, other.bytes_out), (1, 1, one.bytes_in, 1));
+        assert!(other.received_ago_ms >= other.sent_ago_ms + 40, "{other:?}");
     }
 
     #[test]

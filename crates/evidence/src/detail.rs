@@ -381,6 +381,8 @@ details! {
         unsent_ns: i64,
         /// What it waited for there: a word of `unsent`.
         unsent_for: String,
+        /// How far its length may be off, in ns, where it is from looks at the connection now and then; absent where each byte was seen. Who sent it is not known then, and the answer ends with its last byte.
+        uncertain_ns: i64,
     }
     /// Of `host_stall`.
     HostStall {

@@ -84,15 +84,29 @@ impl<'a> Traffic<'a> {
         users::usual_ns(self.at_sockets.of_port(port), time)
     }
 
-    /// Calls of other services that were measured at their sockets, in order of their beginning.
+    /// Calls of other services that were measured at their sockets, each byte of them, in order of their beginning.
     pub fn calls(&self) -> &[Call] {
-        &self.calls.all
+        &self.calls.exact
+    }
+
+    /// Calls that looks at connections told of, to some ms and not all of them.
+    pub fn coarse_calls(&self) -> &[Call] {
+        &self.calls.coarse
+    }
+
+    /// Whether calls are known from such looks.
+    pub fn are_calls_coarse(&self) -> bool {
+        self.calls.has_coarse
     }
 
     /// Those of them that were made within requests to the leading port, by whatever thread.
     pub fn calls_in_requests(&self) -> impl Iterator<Item = &Call> {
-        let requests = called::within(&self.at_sockets.requests, self.calls());
-        self.calls().iter().zip(requests).filter(|(_, request)| request.is_some()).map(|(call, _)| call)
+        let requests = &self.at_sockets.requests;
+        let of_kinds = [self.calls(), self.coarse_calls()];
+        of_kinds
+            .into_iter()
+            .flat_map(|calls| calls.iter().zip(called::within(requests, calls)))
+            .filter_map(|(call, request)| request.map(|_| call))
     }
 
     /// Whether a wait of a thread is for the answer of another service, as its sockets tell.

@@ -6,14 +6,17 @@ use fathom_evidence::kinds::span;
 
 use super::is_ours;
 use crate::explanation::Evidence;
-use crate::measure::calls::{self, Calls};
+use crate::measure::calls::{self, Calls, Slowest};
 use crate::measure::waits;
 use crate::{Comparison, Finding, Support};
 
-/// That nobody called another service while it was slow, where calls are measured: at other times there were some.
+/// That nobody called another service while it was slow, where each call is measured: at other times there were some. One that shares a
+/// connection with others is a call, too.
 pub(super) fn none(comparison: &Comparison<'_>) -> Option<Finding> {
-    let is_seen =
-        comparison.sources().spans(span::CALL).len() > 0 && calls::by_peer(&comparison.slow, is_service).is_empty();
+    let sources = comparison.sources();
+    let is_measured = sources.spans(span::CALL).len() > 0 && !sources.traffic.are_calls_coarse();
+    let mut called = comparison.slow.spans(span::CALL).map(|call| comparison.recording().text(call.name));
+    let is_seen = is_measured && !called.any(is_service);
     is_seen.then(|| Finding::absent("no other service was called in the slow time, measured at the sockets"))
 }
 
@@ -22,19 +25,28 @@ pub(super) fn none(comparison: &Comparison<'_>) -> Option<Finding> {
 pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {
     let slow = calls::by_peer(&comparison.slow, is_service);
     let slowest = calls::slowest(comparison, &slow, is_service)?;
-    let (support, mean) = (slowest.support(comparison), slowest.mean(comparison));
-    if support == Support::Absent {
-        let is_all = are_all_waits(comparison, &slow);
-        return is_all.then(|| Finding::absent(slowest.says()).with(waiting.clone()).with(mean));
+    if slowest.support(comparison) == Support::Absent {
+        let absent = || Finding::absent(slowest.says()).with(waiting.clone()).with(slowest.mean(comparison));
+        return are_all_waits(comparison, &slow).then(absent);
     }
+    Some(slower(comparison, &slowest, waiting))
+}
+
+/// The same of calls that looks at connections told of, where a service became slower.
+pub(super) fn coarse(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {
+    Some(slower(comparison, &calls::slowest_of_coarse(comparison, is_service)?, waiting))
+}
+
+fn slower(comparison: &Comparison<'_>, slowest: &Slowest<'_>, waiting: &Evidence) -> Finding {
+    let (support, mean) = (slowest.support(comparison), slowest.mean(comparison));
     let says = format!("{}: delays of this process are not in it", slowest.says());
     let mut finding = Finding::new(support, says).with(waiting.clone()).with(mean).claiming(comparison, is_ours);
     // Threads that wait for a client library do so under another name; as much of that as the peer took longer is its.
     finding.claims.extend(waits::for_calls_of_others(comparison, slowest.added_ns()));
     // Of requests that were late while nobody saw which thread waited, the calls that were made within them are known.
-    let in_requests_ns = calls::longer_in_requests_ns(comparison, &slowest);
+    let in_requests_ns = calls::longer_in_requests_ns(comparison, slowest);
     finding.claims.extend(waits::for_calls_in_requests(comparison, in_requests_ns));
-    Some(finding)
+    finding
 }
 
 /// Who resolves names is a cause of its own.

@@ -39,7 +39,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         return finding;
     }
     let peers = Peers::of(comparison);
-    let Some((peer, reads)) = peers.slowest(comparison) else { return no_reads(comparison) };
+    let coarse = || calls::coarse(comparison, &waiting);
+    let Some((peer, reads)) = peers.slowest(comparison) else {
+        return coarse().unwrap_or_else(|| no_reads(comparison));
+    };
     if let Some(finding) = busy_carriers(comparison).or_else(|| cpus_were_stolen(comparison)) {
         return finding.with(waiting);
     }
@@ -52,6 +55,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             let rates = peers.per_second(comparison, peer);
             if hides_short_reads(comparison) && rates.0 >= MIN_LONG_READ_RATIO * rates.1 {
                 return more_noted(comparison, peer, reads, rates).with(waiting).with(mean);
+            }
+            // Reads are those of Java's own blocking calls.
+            if let Some(finding) = coarse() {
+                return finding;
             }
             let mean_ns = reads.mean_ns();
             let text = format!("a {peer} takes {}, {}", format::time(mean_ns), format::no_longer(mean_ns, before));

@@ -29,6 +29,8 @@ pub struct Calls {
     pub longest_ns: i64,
     /// The same time with that in which answers lay unread.
     pub until_read_ns: f64,
+    /// How far the length of one may be off, in ns; 0 where each byte was seen.
+    pub uncertain_ns: i64,
 }
 
 impl Calls {
@@ -43,6 +45,7 @@ impl Calls {
         self.total_ns += call.peer_ns as f64 * call.weight;
         self.until_read_ns += call.to_ns.saturating_sub(call.from_ns).max(0) as f64 * call.weight;
         self.longest_ns = self.longest_ns.max(call.peer_ns);
+        self.uncertain_ns = self.uncertain_ns.max(call.uncertain_ns);
     }
 }
 
@@ -63,6 +66,20 @@ impl Slowest<'_> {
         (self.calls.mean_ns() - self.usual_ns.unwrap_or(0.0)) * self.calls.count
     }
 
+    /// Whether it took longer than that, by more than the lengths of calls may be off.
+    fn is_slower_than(&self, usual_ns: f64) -> bool {
+        let mean_ns = self.calls.mean_ns();
+        mean_ns >= SLOWER * usual_ns && mean_ns - usual_ns > self.calls.uncertain_ns as f64
+    }
+
+    /// How they were measured.
+    fn measured(&self) -> String {
+        match self.calls.uncertain_ns {
+            0 => "measured at the sockets".to_owned(),
+            ns => format!("known to {} from looks at its connections", format::time(ns as f64)),
+        }
+    }
+
     /// How well it is seen that the peer is slow. It may be on this machine, and stand in line for a CPU there where others take them,
     /// as this process does then.
     pub fn support(&self, comparison: &Comparison<'_>) -> Support {
@@ -80,24 +97,23 @@ impl Slowest<'_> {
         let (peer, mean) = (self.peer, format::time(self.calls.mean_ns()));
         if let Some(usual_ns) = self.usual_ns.filter(|usual_ns| self.calls.mean_ns() < SLOWER * usual_ns) {
             return format!(
-                "{peer} answers after {mean}, {}, measured at the sockets",
-                format::no_longer(self.calls.mean_ns(), usual_ns)
+                "{peer} answers after {mean}, {}, {}",
+                format::no_longer(self.calls.mean_ns(), usual_ns),
+                self.measured()
             );
         }
         let before = format::instead_of(self.usual_ns);
         let count = format::count(self.calls.count.round() as usize, "call");
-        let longest = format::time(self.calls.longest_ns as f64);
+        let (longest, measured) = (format::time(self.calls.longest_ns as f64), self.measured());
         if self.calls.unanswered >= MOSTLY_UNANSWERED * self.calls.count {
             let unanswered = format::number(self.calls.unanswered.round());
             let before =
                 self.usual_ns.map_or(String::new(), |ns| format!("; in the baseline it took {}", format::time(ns)));
             return format!(
-                "{peer} has not answered {unanswered} of {count}, the longest in {longest}, measured at the sockets{before}"
+                "{peer} has not answered {unanswered} of {count}, the longest in {longest}, {measured}{before}"
             );
         }
-        format!(
-            "{peer} answers after {mean}{before} on average ({count}, the longest {longest}), measured at the sockets"
-        )
+        format!("{peer} answers after {mean}{before} on average ({count}, the longest {longest}), {measured}")
     }
 
     /// The same as a measurement.
@@ -121,9 +137,18 @@ pub fn is_name_server(peer: &str) -> bool {
 
 /// What a period has of each peer that `select` chooses.
 pub fn by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
+    of_peers(period, period.sources.traffic.calls(), select)
+}
+
+/// The same of calls that looks at connections told of.
+pub fn coarse_by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
+    of_peers(period, period.sources.traffic.coarse_calls(), select)
+}
+
+fn of_peers<'a>(period: &Period<'a>, calls: &[Call], select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
     let mut peers: HashMap<&str, Calls> = HashMap::new();
     let is_here = |call: &&Call| period.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
-    for call in period.sources.traffic.calls().iter().filter(is_here) {
+    for call in calls.iter().filter(is_here) {
         let peer = period.sources.recording.text(call.peer);
         if select(peer) {
             peers.entry(peer).or_default().add(call);
@@ -138,7 +163,18 @@ pub fn slowest<'a>(
     slow: &HashMap<&'a str, Calls>,
     select: impl Fn(&str) -> bool,
 ) -> Option<Slowest<'a>> {
-    let before = comparison.baseline.as_ref().map(|baseline| by_peer(baseline, select));
+    of_most(slow, comparison.baseline.as_ref().map(|baseline| by_peer(baseline, select)))
+}
+
+/// The same where looks at connections told of calls, and only if they became longer by more than their lengths may be off: such looks
+/// acquit nobody.
+pub fn slowest_of_coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> Option<Slowest<'a>> {
+    let slow = coarse_by_peer(&comparison.slow, &select);
+    let before = comparison.baseline.as_ref().map(|baseline| coarse_by_peer(baseline, select));
+    of_most(&slow, before).filter(|found| found.usual_ns.is_some_and(|usual_ns| found.is_slower_than(usual_ns)))
+}
+
+fn of_most<'a>(slow: &HashMap<&'a str, Calls>, before: Option<HashMap<&'a str, Calls>>) -> Option<Slowest<'a>> {
     let usual_ns = |peer: &str| before.as_ref().and_then(|before| before.get(peer)).map(Calls::mean_ns);
     slow.iter().map(|(peer, calls)| Slowest { peer, calls: *calls, usual_ns: usual_ns(peer) }).max_by(|a, b| {
         let key = |one: &Slowest<'_>| (one.added_ns(), one.calls.total_ns);
@@ -148,12 +184,16 @@ pub fn slowest<'a>(
 
 /// By how much longer than usual a peer took for calls within the slow time's requests, in ns.
 pub fn longer_in_requests_ns(comparison: &Comparison<'_>, slowest: &Slowest<'_>) -> f64 {
+    beyond_in_requests_ns(comparison, slowest.peer, slowest.usual_ns.unwrap_or(0.0))
+}
+
+/// What a peer took for calls within the slow time's requests, in ns, of each only what is beyond this length.
+pub fn beyond_in_requests_ns(comparison: &Comparison<'_>, peer: &str, length_ns: f64) -> f64 {
     let sources = comparison.sources();
     let is_meant = |call: &&Call| {
-        sources.recording.text(call.peer) == slowest.peer
+        sources.recording.text(call.peer) == peer
             && comparison.slow.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns))
     };
-    let usual_ns = slowest.usual_ns.unwrap_or(0.0);
-    let longer_ns = |call: &Call| (call.peer_ns as f64 - usual_ns).max(0.0) * call.weight;
-    0.0 + sources.traffic.calls_in_requests().filter(is_meant).map(longer_ns).sum::<f64>()
+    let beyond_ns = |call: &Call| (call.peer_ns as f64 - length_ns).max(0.0) * call.weight;
+    0.0 + sources.traffic.calls_in_requests().filter(is_meant).map(beyond_ns).sum::<f64>()
 }

@@ -18,25 +18,24 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fathom_evidence::detail::{self, Request};
+use fathom_evidence::detail::{self, Call, Request};
 use fathom_evidence::kinds::{counter, loss, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
 use super::parse::{Endpoint, bucket_from_ns, bucket_of_ns};
-use super::{NAME, listening, tick_ns};
+use super::{NAME, tick_ns};
 use crate::changed_counters::ChangedCounters;
 use crate::rate_limit::RateLimit;
 use crate::sock_diag::{Connection, SockDiag};
-use crate::{Clock, Observer, Order, Refusal, Target, Tier};
+use crate::{Clock, Observer, Order, Refusal, Target, Tier, serving};
 use closely::Closely;
-use connections::{Known, Made};
+use connections::{Asked, Known, Made};
 use cycles::Told;
-use walks::{Member, Walk};
+use walks::{Member, Walk, Wanted};
 
 /// What it sees.
-pub(super) const SEES: &str =
-    "requests per port from looks at their connections each 100 ms: how long they took, to some ms; not by whom";
+pub(super) const SEES: &str = "requests per port and calls from looks at their connections each 100 ms: how long they took, to some ms; not by whom";
 
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -46,8 +45,8 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// quarter that is left of a percent is for looks at single connections (`closely`).
 const WORTH: i64 = 3;
 
-/// Ports that are listened on hardly ever change.
-const PORTS_PERIOD: Duration = Duration::from_secs(5);
+/// Ports that are listened on hardly ever change, and connections of a pool last for long.
+const SOCKETS_PERIOD: Duration = Duration::from_secs(5);
 
 /// Both ends of a length are known to a tick of the kernel's clock: shorter ones cannot be told from each other.
 const TICKS: i64 = 2;
@@ -86,19 +85,19 @@ struct BySamples {
     known: HashMap<u64, Known>,
     closely: Closely,
     made: Made,
-    /// Ports whose connections carry several at once.
-    of_several: HashSet<u16>,
-    /// That the target listens on.
-    ports: HashSet<u16>,
+    /// Whose connections carry several at once.
+    of_several: HashSet<Asked>,
+    /// The target's own.
+    own: Wanted,
     /// When the last look was; none before the first.
     looked_ns: Option<i64>,
     seen: Time,
-    /// How many requests took how long, by port and bucket.
-    by_latency: BTreeMap<(u16, usize), u64>,
+    /// How many requests and calls took how long, by bucket.
+    by_latency: BTreeMap<(Asked, usize), u64>,
     /// How often data came, and was sent, by port.
     data: BTreeMap<u16, [u64; 2]>,
     numbers: ChangedCounters,
-    pace_of_ports: RateLimit,
+    pace_of_sockets: RateLimit,
     shortest_ns: i64,
     /// Why there are no programs in the kernel.
     why: String,
@@ -117,11 +116,12 @@ impl Observer for BySamples {
 
     fn look(&mut self, found: &mut Recording) {
         let now_ns = self.clock.now_ns();
-        if let Some(reading) = self.pace_of_ports.begin(now_ns) {
-            self.ports = listening::ports(&self.target);
-            self.walks.want(&self.ports);
+        if let Some(reading) = self.pace_of_sockets.begin(now_ns) {
+            let (ports, sockets) = serving::ports_and_sockets(&self.target);
+            self.own = Wanted { ports, sockets };
+            self.walks.want(&self.own);
             self.count_not_met(found);
-            self.pace_of_ports.end(reading);
+            self.pace_of_sockets.end(reading);
         }
         let walk = self.walks.next();
         if let Some(walk) = self.known_walk(walk) {
@@ -155,13 +155,13 @@ impl BySamples {
             closely: Closely::new(),
             made: Made::of(target),
             of_several: HashSet::new(),
-            ports: HashSet::new(),
+            own: Wanted::default(),
             looked_ns: None,
             seen: Time::default(),
             by_latency: BTreeMap::new(),
             data: BTreeMap::new(),
             numbers: ChangedCounters::new(NAME),
-            pace_of_ports: RateLimit::every(PORTS_PERIOD),
+            pace_of_sockets: RateLimit::every(SOCKETS_PERIOD),
             shortest_ns: i64::from(tick_ns()) * TICKS,
             why: refusal.why.clone(),
             failed: None,
@@ -178,18 +178,20 @@ impl BySamples {
 
     fn look_at_connections(&mut self, walk: &Walk, found: &mut Recording) {
         let now_ns = self.clock.wall_ns(walk.began_ns);
-        let own: Vec<&Connection> = walk.connections.iter().filter(|one| self.ports.contains(&one.port)).collect();
-        let mut now: HashMap<u64, Known> = HashMap::with_capacity(own.len());
-        for connection in own {
-            self.add_data(connection);
-            let (known, told) = self.next(connection, now_ns);
-            let is_several = known.several.is_known() || self.of_several.contains(&known.port);
-            told.iter().for_each(|told| self.add(connection.port, told, is_several, found));
+        let mut now: HashMap<u64, Known> = HashMap::with_capacity(self.known.len());
+        for connection in walk.connections.iter() {
+            let Some(asked) = Asked::of(connection, &self.own) else { continue };
+            if !asked.is_called() {
+                self.add_data(connection);
+            }
+            let (known, told) = self.next(asked, connection, now_ns);
+            let is_several = known.several.is_known() || self.of_several.contains(&asked);
+            told.iter().for_each(|told| self.add(asked, told, is_several, found));
             now.insert(connection.cookie, known);
         }
         self.end_all(true, found);
         self.known = now;
-        self.of_several = connections::ports_of_several(&self.known);
+        self.of_several = connections::asked_several_at_once(&self.known);
         self.seen.look(self.looked_ns.replace(now_ns), now_ns);
         self.count(now_ns, found);
     }
@@ -210,22 +212,22 @@ impl BySamples {
     /// Tells what is known of requests on connections that are gone, or at the end.
     fn end_all(&mut self, are_gone: bool, found: &mut Recording) {
         let ended = self.known.values().filter_map(|known| {
-            let is_several = known.several.is_known() || self.of_several.contains(&known.port);
-            Some((known.port, known.cycle.end(are_gone)?, is_several))
+            let is_several = known.several.is_known() || self.of_several.contains(&known.asked);
+            Some((known.asked, known.cycle.end(are_gone)?, is_several))
         });
-        for (port, told, is_several) in ended.collect::<Vec<_>>() {
-            self.add(port, &told, is_several, found);
+        for (asked, told, is_several) in ended.collect::<Vec<_>>() {
+            self.add(asked, &told, is_several, found);
         }
     }
 
     /// What a connection is at now, and the request that is over.
-    fn next(&mut self, connection: &Connection, now_ns: i64) -> (Known, Option<Told>) {
+    fn next(&mut self, asked: Asked, connection: &Connection, now_ns: i64) -> (Known, Option<Told>) {
         if let Some(mut known) = self.known.remove(&connection.cookie) {
             let told = known.look(now_ns, connection);
             return (known, told);
         }
-        self.made.met += u64::from(self.looked_ns.is_some());
-        (Known::new(self.looked_ns, now_ns, connection), None)
+        self.made.met += u64::from(self.looked_ns.is_some() && !asked.is_called());
+        (Known::new(asked, self.before_ns(asked), now_ns, connection), None)
     }
 
     /// Writes how many connections no look met.
@@ -235,15 +237,22 @@ impl BySamples {
         self.numbers.see(found, now_ns, counter::CONNECTIONS_NOT_MET_COUNT, "", count as f64);
     }
 
-    /// Writes how many requests are under way at each port, and how many took how long.
+    /// The look at which a connection that is new to them was surely not there. One that the target made is looked at from when its
+    /// sockets were listed next, and may be older.
+    fn before_ns(&self, asked: Asked) -> Option<i64> {
+        self.looked_ns.filter(|_| !asked.is_called())
+    }
+
+    /// Writes how many requests and calls are under way, and how many took how long.
     fn count(&mut self, now_ns: i64, found: &mut Recording) {
-        let mut open: BTreeMap<u16, u32> = self.ports.iter().map(|port| (*port, 0)).collect();
+        let mut open: BTreeMap<Asked, u32> = self.own.ports.iter().map(|port| (Asked::Port(*port), 0)).collect();
         for known in self.known.values() {
-            *open.entry(known.port).or_default() += u32::from(known.cycle.is_open());
+            *open.entry(known.asked).or_default() += u32::from(known.cycle.is_open());
         }
-        for (port, count) in open {
-            let name = Endpoint::Port(port).name();
-            self.numbers.see(found, now_ns, counter::REQUESTS_UNDER_WAY_COUNT, &name, f64::from(count));
+        for (asked, count) in open {
+            let counter =
+                if asked.is_called() { counter::CALLS_UNDER_WAY_COUNT } else { counter::REQUESTS_UNDER_WAY_COUNT };
+            self.numbers.see(found, now_ns, counter, &asked.endpoint().name(), f64::from(count));
         }
         for (port, counts) in &self.data {
             let name = Endpoint::Port(*port).name();
@@ -251,42 +260,64 @@ impl BySamples {
                 self.numbers.see(found, now_ns, counter, &name, *count as f64);
             }
         }
-        for ((port, bucket), count) in &self.by_latency {
-            let name = format!("{} {}", Endpoint::Port(*port).name(), bucket_from_ns(*bucket));
-            self.numbers.see(found, now_ns, counter::REQUESTS_BY_LATENCY_COUNT, &name, *count as f64);
+        for ((asked, bucket), count) in &self.by_latency {
+            let counter =
+                if asked.is_called() { counter::CALLS_BY_LATENCY_COUNT } else { counter::REQUESTS_BY_LATENCY_COUNT };
+            let name = format!("{} {}", asked.endpoint().name(), bucket_from_ns(*bucket));
+            self.numbers.see(found, now_ns, counter, &name, *count as f64);
         }
     }
 
-    fn add(&mut self, port: u16, told: &Told, is_several: bool, found: &mut Recording) {
+    fn add(&mut self, asked: Asked, told: &Told, is_several: bool, found: &mut Recording) {
         let duration_ns = told.duration_ns.max(self.shortest_ns);
-        *self.by_latency.entry((port, bucket_of_ns(duration_ns as u64))).or_default() += told.stands_for;
-        let endpoint = Endpoint::Port(port);
-        let detail = Request {
+        *self.by_latency.entry((asked, bucket_of_ns(duration_ns as u64))).or_default() += told.stands_for;
+        let endpoint = asked.endpoint();
+        let (kind, detail) = match asked {
+            Asked::Port(_) => (span::REQUEST, detail::to_text(&self.request(&endpoint, told, is_several))),
+            Asked::Peer(..) => (span::CALL, detail::to_text(&self.call(&endpoint, told, is_several))),
+        };
+        found.spans.push(Span {
+            time_ns: told.came_ns,
+            duration_ns,
+            tid: 0,
+            kind: found.strings.intern(kind),
+            name: found.strings.intern(&endpoint.name()),
+            stack_id: StackId(0),
+            kernel_stack_id: StackId(0),
+            detail: found.strings.intern(&detail),
+            source: found.strings.intern(NAME),
+        });
+    }
+
+    fn request(&self, endpoint: &Endpoint, told: &Told, is_several: bool) -> Request {
+        Request {
             port: endpoint.port(),
             stands_for: (told.stands_for > 1).then_some(told.stands_for),
             overlapping: is_several.then_some(true),
             unanswered: told.is_unanswered.then_some(true),
             uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
             ..Request::default()
-        };
-        found.spans.push(Span {
-            time_ns: told.came_ns,
-            duration_ns,
-            tid: 0,
-            kind: found.strings.intern(span::REQUEST),
-            name: found.strings.intern(&endpoint.name()),
-            stack_id: StackId(0),
-            kernel_stack_id: StackId(0),
-            detail: found.strings.intern(&detail::to_text(&detail)),
-            source: found.strings.intern(NAME),
-        });
+        }
+    }
+
+    fn call(&self, endpoint: &Endpoint, told: &Told, is_several: bool) -> Call {
+        Call {
+            host: endpoint.host(),
+            port: endpoint.port(),
+            stands_for: (told.stands_for > 1).then_some(told.stands_for),
+            overlapping: is_several.then_some(true),
+            unanswered: told.is_unanswered.then_some(true),
+            uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
+            ..Call::default()
+        }
     }
 
     fn tell(&mut self, found: &mut Recording) {
         let shortest_ms = self.shortest_ns / 1_000_000;
         let says = format!(
             "known from looks at their connections only, to {shortest_ms} ms, and not those on connections that \
-             lived from one look to the next; nor who answered them, and calls of other services ({})",
+             lived from one look to the next; nor who answered them; calls of other services only on connections that lasted \
+             for some seconds ({})",
             self.why
         );
         found.add_loss(NAME, loss::REFUSED, 0, &says);
@@ -300,7 +331,7 @@ impl BySamples {
 
     fn tell_not_met(&mut self, found: &mut Recording) {
         let Some((count @ 1.., made)) = self.made.not_met() else { return };
-        let whose = match connections::has_other_listeners(&mut self.kernel, &self.ports) {
+        let whose = match connections::has_other_listeners(&mut self.kernel, &self.own.ports) {
             true => "its network namespace, by any process that listens there",
             false => "its ports",
         };

@@ -66,6 +66,7 @@ fn call(exchange: &Exchange, endpoint: &Endpoint) -> Call {
         unanswered: exchange.is_unanswered().then_some(true),
         unsent_ns: (exchange.unsent_ns > 0).then_some(exchange.unsent_ns),
         unsent_for: exchange.unsent_for().map(str::to_owned),
+        uncertain_ns: None,
     }
 }
 

@@ -33,10 +33,11 @@ pub(crate) fn within(requests: &[Request], calls: &[Call]) -> Vec<Option<usize>>
     calls.iter().map(request_of).collect()
 }
 
-/// Whether a request had been read when a call was made, and was not answered before its end.
+/// Whether a request had been read when a call was made, and was not answered before its end, as far as both are known.
 fn contains(request: &Request, call: &Call) -> bool {
+    let uncertain_ns = request.uncertain_ns.max(call.uncertain_ns);
     let read_ns = request.from_ns.saturating_add(request.unread_ns.max(0));
-    read_ns <= call.from_ns && call.to_ns <= request.to_ns
+    read_ns.saturating_sub(uncertain_ns) <= call.from_ns && call.to_ns.saturating_sub(uncertain_ns) <= request.to_ns
 }
 
 #[cfg(test)]
@@ -51,7 +52,8 @@ mod tests {
 
     fn call(from_ns: i64, to_ns: i64, tid: i64) -> Call {
         let peer_ns = to_ns - from_ns;
-        Call { peer: StrId::default(), tid, from_ns, peer_ns, to_ns, is_answered: true, weight: 1.0, unsent: None }
+        let (peer, weight) = (StrId::default(), 1.0);
+        Call { peer, tid, from_ns, peer_ns, to_ns, is_answered: true, weight, unsent: None, uncertain_ns: 0 }
     }
 
     #[test]

@@ -30,13 +30,19 @@ pub struct Call {
     pub weight: f64,
     /// For how long the end of the question had stood here in the kernel before it left: the other side did not have it then.
     pub unsent: Option<Unsent>,
+    /// How far its length may be off; 0 where each byte was seen.
+    pub uncertain_ns: i64,
 }
 
 /// The calls of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// In order of their beginning.
-    pub(crate) all: Vec<Call>,
+    /// Those of which each byte was seen, in order of their beginning.
+    pub(crate) exact: Vec<Call>,
+    /// Those that looks at connections told of: neither who sent them is known, nor what was sent again, nor all of them.
+    pub(crate) coarse: Vec<Call>,
+    /// Whether there are such, also among those that overlap.
+    pub(crate) has_coarse: bool,
     /// When each thread had a call under way that it also read the answer of.
     waiting: BTreeMap<i64, Intervals>,
 }
@@ -50,6 +56,8 @@ impl Calls {
         let mut waiting = Vec::new();
         for row in recording.spans.rows().filter(|span| span.kind == kind && Some(span.source) == source) {
             let detail: detail::Call = from_text(recording.text(row.detail));
+            let uncertain_ns = detail.uncertain_ns.unwrap_or(0).max(0);
+            calls.has_coarse |= uncertain_ns > 0;
             let is_own =
                 is_loopback(recording.text(row.name)) && detail.port.is_some_and(|port| listens_on.contains(&port));
             // A connection with several calls at once does not say how long each of them took.
@@ -57,12 +65,13 @@ impl Calls {
                 continue;
             }
             let peer_ns = detail.peer_ns.unwrap_or(row.duration_ns).max(0);
-            if detail.reader_tid.is_none() {
+            if detail.reader_tid.is_none() && uncertain_ns == 0 {
                 waiting.push((row.tid, row.time_ns, row.time_ns.saturating_add(peer_ns)));
             }
             let weight = detail.stands_for.unwrap_or(1).max(1) as f64;
             let unsent = Unsent::of_question(&detail);
-            calls.all.push(Call {
+            let of_kind = if uncertain_ns == 0 { &mut calls.exact } else { &mut calls.coarse };
+            of_kind.push(Call {
                 peer: row.name,
                 tid: row.tid,
                 from_ns: row.time_ns,
@@ -71,9 +80,12 @@ impl Calls {
                 is_answered: detail.unanswered != Some(true),
                 weight,
                 unsent,
+                uncertain_ns,
             });
         }
-        calls.all.sort_by_key(|call| call.from_ns);
+        for of_kind in [&mut calls.exact, &mut calls.coarse] {
+            of_kind.sort_by_key(|call| call.from_ns);
+        }
         calls.waiting = Intervals::by_key(waiting);
         calls
     }
@@ -100,11 +112,13 @@ mod tests {
         add(100, 50, 2, "10.0.0.2:80", "{\"port\":80,\"peer_ns\":40,\"reader_tid\":9}");
         add(100, 50, 3, "127.0.0.1:8080", "{\"port\":8080,\"peer_ns\":40}");
         add(100, 50, 4, "10.0.0.2:443", "{\"port\":443,\"overlapping\":true}");
+        add(100, 50, 5, "10.0.0.2:6379", "{\"port\":6379,\"uncertain_ns\":8}");
         let calls = Calls::of(&recording, &HashSet::from([8080]));
-        assert_eq!(calls.all.iter().map(|call| (call.tid, call.peer_ns)).collect::<Vec<_>>(), [(1, 40), (2, 40)]);
+        assert_eq!(calls.exact.iter().map(|call| (call.tid, call.peer_ns)).collect::<Vec<_>>(), [(1, 40), (2, 40)]);
+        assert_eq!(calls.coarse.iter().map(|call| (call.peer_ns, call.uncertain_ns)).collect::<Vec<_>>(), [(50, 8)]);
         assert!(calls.is_waited_for(1, 105, 140));
         assert!(!calls.is_waited_for(1, 105, 200), "most of it is after the answer");
         assert!(!calls.is_waited_for(2, 105, 140), "another thread reads");
-        assert!(!calls.is_waited_for(3, 105, 140));
+        assert!(!calls.is_waited_for(3, 105, 140) && !calls.is_waited_for(5, 105, 140));
     }
 }

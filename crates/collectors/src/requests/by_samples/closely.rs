@@ -61,7 +61,7 @@ fn watch(kernel: &mut SockDiag, one: &mut Known) {
     let until_ns = monotonic_ns() + FOR.as_nanos() as i64;
     while monotonic_ns() < until_ns && !one.several.is_known() {
         let Some(seen) = kernel.again(&one.name) else { return };
-        one.several.look(&seen);
+        one.look_closely(&seen);
         thread::sleep(APART);
     }
 }

@@ -1,17 +1,56 @@
 //! What is known of each connection, and of those that no look met.
 
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 
 use super::cycles::{Cycle, Told};
 use super::several::Several;
+use super::walks::Wanted;
 use crate::Target;
 use crate::procfs::{ProcFile, lines, number, utf8};
+use crate::requests::parse::Endpoint;
 use crate::sock_diag::{Connection, LISTENING, Name, SockDiag};
+
+/// Whose requests a connection carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Asked {
+    /// Those of clients to a port that the target listens on.
+    Port(u16),
+    /// Those of the target to another service.
+    Peer(IpAddr, u16),
+}
+
+impl Asked {
+    /// None of a connection of another process.
+    pub(super) fn of(connection: &Connection, own: &Wanted) -> Option<Asked> {
+        if own.ports.contains(&connection.port) {
+            return Some(Asked::Port(connection.port));
+        }
+        let (address, port) = connection.name.peer().filter(|_| own.sockets.contains(&connection.inode))?;
+        Some(Asked::Peer(address, port))
+    }
+
+    pub(super) fn is_called(self) -> bool {
+        matches!(self, Asked::Peer(..))
+    }
+
+    pub(super) fn endpoint(self) -> Endpoint {
+        match self {
+            Asked::Port(port) => Endpoint::Port(port),
+            Asked::Peer(address, port) => Endpoint::Peer(address, port),
+        }
+    }
+
+    /// A connection as the side sees it that is asked.
+    pub(super) fn sees(self, connection: &Connection) -> Connection {
+        if self.is_called() { connection.turned() } else { *connection }
+    }
+}
 
 /// A connection that is looked at.
 #[derive(Debug)]
 pub(super) struct Known {
-    pub(super) port: u16,
+    pub(super) asked: Asked,
     pub(super) name: Name,
     pub(super) cycle: Cycle,
     pub(super) several: Several,
@@ -23,16 +62,23 @@ pub(super) struct Known {
 
 impl Known {
     /// One that is new to the looks, as the last of them, if there was one, did not meet it.
-    pub(super) fn new(before_ns: Option<i64>, now_ns: i64, seen: &Connection) -> Known {
+    pub(super) fn new(asked: Asked, before_ns: Option<i64>, now_ns: i64, seen: &Connection) -> Known {
+        let seen = asked.sees(seen);
         let cycle = match before_ns {
-            Some(before_ns) => Cycle::new(before_ns, now_ns, seen),
-            None => Cycle::found(now_ns, seen),
+            Some(before_ns) => Cycle::new(before_ns, now_ns, &seen),
+            None => Cycle::found(now_ns, &seen),
         };
-        Known { port: seen.port, name: seen.name, cycle, several: Several::of(seen), busy: 0, closely: 0 }
+        Known { asked, name: seen.name, cycle, several: Several::of(&seen), busy: 0, closely: 0 }
+    }
+
+    /// Looks again, closely between two other looks.
+    pub(super) fn look_closely(&mut self, seen: &Connection) {
+        self.several.look(&self.asked.sees(seen));
     }
 
     /// Looks again; the request that is over, if one is.
     pub(super) fn look(&mut self, now_ns: i64, seen: &Connection) -> Option<Told> {
+        let seen = &self.asked.sees(seen);
         self.busy = seen.segments_in.wrapping_sub(self.cycle.segments()[0]);
         if self.cycle.is_unasked(seen) {
             self.several.see_unasked();
@@ -42,17 +88,17 @@ impl Known {
     }
 }
 
-/// Ports of which the connections that came to most of the data carry several requests at once: the others may as well, and are
-/// only not busy enough for that to show.
-pub(super) fn ports_of_several(known: &HashMap<u64, Known>) -> HashSet<u16> {
-    let mut data: HashMap<u16, [u64; 2]> = HashMap::new();
+/// Ports and services of which the connections that came to most of the data carry several requests at once: the others may as well, and
+/// are only not busy enough for that to show.
+pub(super) fn asked_several_at_once(known: &HashMap<u64, Known>) -> HashSet<Asked> {
+    let mut data: HashMap<Asked, [u64; 2]> = HashMap::new();
     for one in known.values() {
-        let [several, all] = data.entry(one.port).or_default();
+        let [several, all] = data.entry(one.asked).or_default();
         let came = u64::from(one.cycle.segments()[0]);
         *several += came * u64::from(one.several.is_known());
         *all += came;
     }
-    data.into_iter().filter(|(_, [several, all])| *several > 0 && 2 * several >= *all).map(|(port, _)| port).collect()
+    data.into_iter().filter(|(_, [several, all])| *several > 0 && 2 * several >= *all).map(|(asked, _)| asked).collect()
 }
 
 /// Connections that were made to a network namespace, by the kernel's own count: those that live from one look to the next are in no

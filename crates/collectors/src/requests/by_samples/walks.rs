@@ -14,7 +14,14 @@ use crate::rate_limit::RateLimit;
 use crate::sock_diag::{Connection, SockDiag};
 use crate::{Target, procfs};
 
-/// What a walk found on the ports that anybody wants.
+/// Connections that a process wants: those to ports that it listens on, and those of its sockets.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) ports: HashSet<u16>,
+    pub(super) sockets: HashSet<u32>,
+}
+
+/// What a walk found of what anybody wants.
 #[derive(Clone)]
 pub(super) struct Walk {
     /// When it began, by the monotonic clock.
@@ -27,6 +34,8 @@ struct Walks {
     limit: RateLimit,
     /// By what tells apart who wants them.
     ports: HashMap<u64, HashSet<u16>>,
+    /// Sockets that anybody wants.
+    sockets: HashSet<u32>,
     last: Option<Walk>,
     members: u64,
 }
@@ -38,7 +47,7 @@ static ALL: LazyLock<Mutex<HashMap<String, Weak<Mutex<Walks>>>>> = LazyLock::new
 pub(super) struct Member {
     walks: Arc<Mutex<Walks>>,
     number: u64,
-    ports: HashSet<u16>,
+    wanted: Wanted,
     /// Walks that began before this lack ports, or have been looked at.
     since_ns: i64,
     /// Whether it wants ports of which there was no walk yet.
@@ -59,18 +68,23 @@ impl Member {
         inner.members += 1;
         let number = inner.members;
         drop(inner);
-        Ok(Member { walks, number, ports: HashSet::new(), since_ns: i64::MIN, is_new: true })
+        Ok(Member { walks, number, wanted: Wanted::default(), since_ns: i64::MIN, is_new: true })
     }
 
-    /// Wants the connections of these ports from now on.
-    pub(super) fn want(&mut self, ports: &HashSet<u16>) {
-        if self.ports != *ports {
-            self.ports.clone_from(ports);
-            let mut walks = lock(&self.walks);
-            walks.ports.insert(self.number, ports.clone());
+    /// Wants these connections from now on.
+    pub(super) fn want(&mut self, wanted: &Wanted) {
+        let mut walks = lock(&self.walks);
+        for gone in self.wanted.sockets.difference(&wanted.sockets) {
+            walks.sockets.remove(gone);
+        }
+        walks.sockets.extend(&wanted.sockets);
+        walks.ports.insert(self.number, wanted.ports.clone());
+        // Sockets are new all the time: those that a walk lacks are in the next one.
+        if self.wanted.ports != wanted.ports {
             self.since_ns = monotonic_ns();
             self.is_new = true;
         }
+        self.wanted.clone_from(wanted);
     }
 
     /// The last walk if it is a new one, after another one if that is due.
@@ -104,7 +118,11 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        lock(&self.walks).ports.remove(&self.number);
+        let mut walks = lock(&self.walks);
+        walks.ports.remove(&self.number);
+        for gone in &self.wanted.sockets {
+            walks.sockets.remove(gone);
+        }
     }
 }
 
@@ -112,14 +130,15 @@ impl Walks {
     fn of(target: &Target) -> io::Result<Walks> {
         let kernel = SockDiag::of(target)?;
         let limit = RateLimit::every(PERIOD).worth(WORTH);
-        Ok(Walks { kernel, limit, ports: HashMap::new(), last: None, members: 0 })
+        Ok(Walks { kernel, limit, ports: HashMap::new(), sockets: HashSet::new(), last: None, members: 0 })
     }
 
     fn walk(&mut self) -> io::Result<()> {
         let began_ns = monotonic_ns();
-        let wanted: HashSet<u16> = self.ports.values().flatten().copied().collect();
+        let ports: HashSet<u16> = self.ports.values().flatten().copied().collect();
+        let is_wanted = |one: &Connection| ports.contains(&one.port) || self.sockets.contains(&one.inode);
         let mut found = Vec::new();
-        self.kernel.connections(|one| found.extend(wanted.contains(&one.port).then_some(one)))?;
+        self.kernel.connections(|one| found.extend(is_wanted(&one).then_some(one)))?;
         self.last = Some(Walk { began_ns, connections: Arc::new(found) });
         Ok(())
     }
@@ -145,11 +164,12 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let ports = HashSet::from([listener.local_addr().unwrap().port()]);
+        let wanted = Wanted { ports: ports.clone(), ..Wanted::default() };
         let [mut first, mut second, mut late] = [0; 3].map(|_| Member::of(&target).unwrap());
-        first.want(&ports);
-        second.want(&ports);
+        first.want(&wanted);
+        second.want(&wanted);
         let walk = first.at_once().unwrap().unwrap();
-        late.want(&ports);
+        late.want(&wanted);
         // Other tests want ports as well.
         assert_eq!(walk.connections.iter().filter(|one| ports.contains(&one.port)).count(), 1);
         let seen = second.next().unwrap().unwrap();
