@@ -10,8 +10,11 @@ use crate::measure::cpu_shortage;
 use crate::period::Period;
 use crate::{Comparison, Evidence, Support, format};
 
-/// Times longer than in the baseline before the other side counts as slower.
+/// Times longer than in the baseline before the other side counts as slower, but where that is most of what was lost.
 pub const SLOWER: f64 = 1.5;
+
+/// The part of the lost time that no chance makes: what calls took longer is as much, however little longer each was.
+const MOST: f64 = 0.5;
 
 /// The part of the calls without an answer from which on that is what is said of the peer.
 const MOSTLY_UNANSWERED: f64 = 0.5;
@@ -58,6 +61,8 @@ pub struct Slowest<'a> {
     pub calls: Calls,
     /// What it took for one before, in ns.
     pub usual_ns: Option<f64>,
+    /// Whether what all of them took longer is most of what was lost.
+    is_most: bool,
 }
 
 impl Slowest<'_> {
@@ -69,7 +74,13 @@ impl Slowest<'_> {
     /// Whether it took longer than that, by more than the lengths of calls may be off.
     fn is_slower_than(&self, usual_ns: f64) -> bool {
         let mean_ns = self.calls.mean_ns();
-        mean_ns >= SLOWER * usual_ns && mean_ns - usual_ns > self.calls.uncertain_ns as f64
+        let is_longer = mean_ns >= SLOWER * usual_ns || mean_ns > usual_ns && self.is_most;
+        is_longer && mean_ns - usual_ns > self.calls.uncertain_ns as f64
+    }
+
+    /// What it took before, if it takes no longer now.
+    fn as_before_ns(&self) -> Option<f64> {
+        self.usual_ns.filter(|usual_ns| !self.is_slower_than(*usual_ns))
     }
 
     /// How they were measured.
@@ -85,7 +96,7 @@ impl Slowest<'_> {
     pub fn support(&self, comparison: &Comparison<'_>) -> Support {
         let is_crowded = cpu_shortage(comparison).by_others.is_some();
         match self.usual_ns {
-            Some(usual_ns) if self.calls.mean_ns() < SLOWER * usual_ns => Support::Absent,
+            Some(_) if self.as_before_ns().is_some() => Support::Absent,
             _ if is_crowded && !finds_a_cpu(comparison) => Support::Weak,
             Some(_) if !is_crowded => Support::Observed,
             _ => Support::Consistent,
@@ -95,7 +106,7 @@ impl Slowest<'_> {
     /// How long it takes to answer, as a sentence without an end.
     pub fn says(&self) -> String {
         let (peer, mean) = (self.peer, format::time(self.calls.mean_ns()));
-        if let Some(usual_ns) = self.usual_ns.filter(|usual_ns| self.calls.mean_ns() < SLOWER * usual_ns) {
+        if let Some(usual_ns) = self.as_before_ns() {
             return format!(
                 "{peer} answers after {mean}, {}, {}",
                 format::no_longer(self.calls.mean_ns(), usual_ns),
@@ -163,7 +174,7 @@ pub fn slowest<'a>(
     slow: &HashMap<&'a str, Calls>,
     select: impl Fn(&str) -> bool,
 ) -> Option<Slowest<'a>> {
-    of_most(slow, comparison.baseline.as_ref().map(|baseline| by_peer(baseline, select)))
+    of_most(comparison, slow, comparison.baseline.as_ref().map(|baseline| by_peer(baseline, select)))
 }
 
 /// The same where looks at connections told of calls, and only if they became longer by more than their lengths may be off: such looks
@@ -171,15 +182,24 @@ pub fn slowest<'a>(
 pub fn slowest_of_coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> Option<Slowest<'a>> {
     let slow = coarse_by_peer(&comparison.slow, &select);
     let before = comparison.baseline.as_ref().map(|baseline| coarse_by_peer(baseline, select));
-    of_most(&slow, before).filter(|found| found.usual_ns.is_some_and(|usual_ns| found.is_slower_than(usual_ns)))
+    of_most(comparison, &slow, before)
+        .filter(|found| found.usual_ns.is_some_and(|usual_ns| found.is_slower_than(usual_ns)))
 }
 
-fn of_most<'a>(slow: &HashMap<&'a str, Calls>, before: Option<HashMap<&'a str, Calls>>) -> Option<Slowest<'a>> {
+fn of_most<'a>(
+    comparison: &Comparison<'a>,
+    slow: &HashMap<&'a str, Calls>,
+    before: Option<HashMap<&'a str, Calls>>,
+) -> Option<Slowest<'a>> {
     let usual_ns = |peer: &str| before.as_ref().and_then(|before| before.get(peer)).map(Calls::mean_ns);
-    slow.iter().map(|(peer, calls)| Slowest { peer, calls: *calls, usual_ns: usual_ns(peer) }).max_by(|a, b| {
+    let of =
+        |(peer, calls): (&&'a str, &Calls)| Slowest { peer, calls: *calls, usual_ns: usual_ns(peer), is_most: false };
+    let found = slow.iter().map(of).max_by(|a, b| {
         let key = |one: &Slowest<'_>| (one.added_ns(), one.calls.total_ns);
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.peer.cmp(a.peer))
-    })
+    })?;
+    let is_most = found.added_ns() >= MOST * comparison.excess().lost_ns();
+    Some(Slowest { is_most, ..found })
 }
 
 /// By how much longer than usual a peer took for calls within the slow time's requests, in ns.
