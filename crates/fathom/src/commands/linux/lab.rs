@@ -111,6 +111,10 @@ struct RunArgs {
     #[arg(long, conflicts_with = "from_files")]
     unprivileged: bool,
 
+    /// Ill for half as long, as with --all and --repeat
+    #[arg(long, conflicts_with_all = ["all", "both"])]
+    short: bool,
+
     /// Begin whatever others use of the CPUs, instead of waiting up to a minute for them
     #[arg(long)]
     at_once: bool,
@@ -196,7 +200,7 @@ fn run_lab(args: &RunArgs, terminal: &Terminal) -> Result<Answer> {
     if let (true, [sick, fixed]) = (args.repeat > 1, variants.as_slice()) {
         return repeat::run(args, lab, [sick, fixed], terminal);
     }
-    let runner = Runner::new(args, 1.0)?;
+    let runner = Runner::new(args, if args.short { repeat::EXPOSED } else { 1.0 })?;
     let run = |variant: &&'static Variant| {
         let folder = runner.place.folder().join(&variant.name);
         runner.run(lab, variant, folder, &mut TextProgress::to_stderr(), terminal)

@@ -16,7 +16,7 @@ use crate::inputs::runs::runs;
 use crate::terminal::Terminal;
 
 /// Each run is ill for half as long as a single one: there are many.
-const EXPOSED: f64 = 0.5;
+pub(super) const EXPOSED: f64 = 0.5;
 
 const SCHEMA: u32 = 1;
 
