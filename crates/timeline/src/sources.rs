@@ -2,6 +2,7 @@
 //! and the range of time that the best source covers.
 
 mod chosen;
+mod contradicted;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -91,7 +92,8 @@ impl<'a> Sources<'a> {
     /// Chooses sources. `None` when the recording holds nothing with a time.
     pub fn new(recording: &'a Recording) -> Option<Sources<'a>> {
         let (from_ns, to_ns) = accounted_range(recording)?;
-        let spans_by_kind = chosen::spans(recording, (from_ns, to_ns));
+        let mut spans_by_kind = chosen::spans(recording, (from_ns, to_ns));
+        contradicted::leave_out(recording, &mut spans_by_kind);
         let counters_by_name = chosen::counters(recording, (from_ns, to_ns));
         let grid = Grid::covering(from_ns, with_last_stop(recording, (from_ns, to_ns)));
         let extent_ns = (grid.start_ns, grid.end_ns().max(to_ns));

@@ -151,11 +151,6 @@ pub fn by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMa
     of_peers(period, period.sources.traffic.calls(), select)
 }
 
-/// The same of calls that looks at connections told of.
-pub fn coarse_by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
-    of_peers(period, period.sources.traffic.coarse_calls(), select)
-}
-
 fn of_peers<'a>(period: &Period<'a>, calls: &[Call], select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
     let mut peers: HashMap<&str, Calls> = HashMap::new();
     let is_here = |call: &&Call| period.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
@@ -180,8 +175,8 @@ pub fn slowest<'a>(
 /// The same where looks at connections told of calls, and only if they became longer by more than their lengths may be off: such looks
 /// acquit nobody.
 pub fn slowest_of_coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> Option<Slowest<'a>> {
-    let slow = coarse_by_peer(&comparison.slow, &select);
-    let before = comparison.baseline.as_ref().map(|baseline| coarse_by_peer(baseline, select));
+    let coarse = |period: &Period<'a>| of_peers(period, period.sources.traffic.coarse_calls(), &select);
+    let (slow, before) = (coarse(&comparison.slow), comparison.baseline.as_ref().map(coarse));
     of_most(comparison, &slow, before)
         .filter(|found| found.usual_ns.is_some_and(|usual_ns| found.is_slower_than(usual_ns)))
 }
@@ -198,7 +193,8 @@ fn of_most<'a>(
         let key = |one: &Slowest<'_>| (one.added_ns(), one.calls.total_ns);
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.peer.cmp(a.peer))
     })?;
-    let is_most = found.added_ns() >= MOST * comparison.excess().lost_ns();
+    let lost_ns = comparison.excess().lost_ns();
+    let is_most = lost_ns > 0.0 && found.added_ns() >= MOST * lost_ns;
     Some(Slowest { is_most, ..found })
 }
 

@@ -22,7 +22,7 @@ type Rank = (u8, bool, i64, bool, StrId);
 
 /// By how much the clocks of two sources differ at most: a span this near to the time that a source tells of may be one that it
 /// has told, in ns.
-const CLOCKS_DIFFER_NS: i64 = 100_000_000;
+pub(super) const CLOCKS_DIFFER_NS: i64 = 100_000_000;
 
 /// What was seen to end may have begun long before anybody looked: so much of it was looked at, in ns.
 const SURELY_LOOKED_AT_NS: i64 = 1_000_000_000;
