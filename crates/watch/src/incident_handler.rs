@@ -25,6 +25,7 @@ use crate::sidecars::{self, Begun};
 use crate::signals::Second;
 use crate::tell::{self, Notice};
 use crate::triggers::{Kind, Trigger};
+use crate::usual::Usual;
 use crate::watched_jvm::{WatchedJvm, Watcher, now_ms};
 
 /// The incidents of one JVM.
@@ -48,6 +49,7 @@ pub(crate) struct IncidentHandler {
     listener: Arc<Listener>,
     reporter: Sender<tell::Message>,
     before: Before,
+    usual: Usual,
     /// Requests under way at the end of the last second.
     under_way: f64,
     is_end_reported: bool,
@@ -66,7 +68,13 @@ pub(crate) struct Shared {
 
 impl IncidentHandler {
     /// For a JVM. `stop` ends recordings in good order.
-    pub(crate) fn new(jvm: &Jvm, shared: Shared, keeps_minutes: bool, stop: Arc<AtomicBool>) -> IncidentHandler {
+    pub(crate) fn new(
+        jvm: &Jvm,
+        (shared, folder): (Shared, &Path),
+        keeps_minutes: bool,
+        stop: Arc<AtomicBool>,
+    ) -> IncidentHandler {
+        let key = (jvm.target.pid, jvm.target.start_ticks);
         let about = AboutJvm {
             pid: jvm.target.pid,
             start_ticks: jvm.target.start_ticks,
@@ -78,7 +86,7 @@ impl IncidentHandler {
         let labels = of_jvm(&jvm.main, jvm.target.pid);
         let Shared { admission, metrics, jobs, minutes, listener, reporter } = shared;
         IncidentHandler {
-            key: (jvm.target.pid, jvm.target.start_ticks),
+            key,
             about,
             service: service_group::of(jvm),
             labels,
@@ -95,6 +103,7 @@ impl IncidentHandler {
             listener,
             reporter,
             before: Before::of(jvm),
+            usual: Usual::of(folder, key, now_ms() / 1000),
             under_way: 0.0,
             is_end_reported: false,
         }
@@ -205,8 +214,12 @@ impl IncidentHandler {
         if let Err(error) = begun.write(&folder) {
             self.log("begin_not_written", trigger, &[("error", error.to_string().into())]);
         }
+        let noticed_s = now_ms() / 1000;
         let recorded = capture::capture(watched, trigger, folder.clone(), &self.stop);
         self.admission().ended(self.key, now_ms() / 1000);
+        if let Err(error) = self.usual.give(&folder, noticed_s) {
+            self.log("usual_not_given", trigger, &[("error", error.to_string().into())]);
+        }
         match recorded {
             Ok(captured) => self.hand_on(watched, begun, captured),
             Err(error) => {
@@ -348,6 +361,11 @@ impl Watcher for IncidentHandler {
 
     /// The first reason that is granted is recorded; the others of the same second are reported in the log.
     fn triggered(&mut self, watched: &mut WatchedJvm, triggers: &[Trigger]) {
+        let now_s = now_ms() / 1000;
+        match triggers {
+            [] => self.usual.keep(watched, now_s),
+            _ => self.usual.noticed(now_s),
+        }
         let mut granted = None;
         for trigger in triggers {
             let answer = self.ask(&capture::place(watched, trigger), trigger);
@@ -366,7 +384,7 @@ impl Watcher for IncidentHandler {
         if is_over && self.tell_end(watched) {
             return;
         }
-        let pending = if is_over { self.kept.last() } else { self.kept.due(now_ms() / 1000) };
+        let pending = if is_over { self.kept.last() } else { self.kept.due(now_s) };
         if let Some(pending) = pending {
             self.keep_ring(watched, pending);
         }
@@ -392,7 +410,7 @@ mod tests {
         let (reporter, _told) = channel();
         let shared =
             Shared { admission, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), reporter };
-        let mut handler = IncidentHandler::new(&no_jvm(), shared, false, Arc::default());
+        let mut handler = IncidentHandler::new(&no_jvm(), (shared, Path::new("/proc")), false, Arc::default());
         // Nothing is free there.
         let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };
         let mut watched = WatchedJvm::new(no_jvm(), Arc::new(config), Arc::default());

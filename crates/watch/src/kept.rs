@@ -83,19 +83,19 @@ impl Kept {
     }
 }
 
-/// Writes rows of a ring as a recording that ended because of this.
+/// Writes rows of a ring as a recording that ended because of this, in which somebody looked closely for some of the time.
 pub(crate) fn write(
     path: &Path,
     (pid, start_ticks): JvmKey,
-    (from_ns, to_ns): (i64, i64),
+    (looked_from_ns, looked_to_ns): (i64, i64),
     mut rows: Recording,
     because: &str,
 ) -> Result<(), FolderError> {
     for (about, key, value) in [
         (subject::JVM, "pid", pid.to_string()),
         (subject::PROCESS, "start_ticks", start_ticks.to_string()),
-        (subject::RECORDING, "observed_from_ns", from_ns.to_string()),
-        (subject::RECORDING, "observed_to_ns", to_ns.to_string()),
+        (subject::RECORDING, "observed_from_ns", looked_from_ns.to_string()),
+        (subject::RECORDING, "observed_to_ns", looked_to_ns.to_string()),
         (subject::RECORDING, recorded::ENDED_BECAUSE, because.to_owned()),
     ] {
         rows.add_fact(about, key, &value, "watch");

@@ -54,6 +54,7 @@ mod tell;
 mod times;
 pub mod triggers;
 mod trusted;
+mod usual;
 mod watched_jvm;
 
 pub use incident::{Incident, Verdict};

@@ -31,7 +31,7 @@ use crate::sidecars::Begun;
 use crate::targets::is_target;
 use crate::triggers::Kind;
 use crate::watched_jvm::{Commands, WatchedJvm, now_ms};
-use crate::{finder, log, lost, minutes, places, retention, tell, trusted};
+use crate::{finder, log, lost, minutes, places, retention, tell, trusted, usual};
 
 /// How often signals, new JVMs and requests are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -296,7 +296,8 @@ impl Service {
         if let Err(refusal) = self.shared.listener.watch(jvm.target.pid) {
             log::says("not_seen", &refusal.why);
         }
-        let handler = IncidentHandler::new(&jvm, self.shared.clone(), self.config.minutes.enabled, stop);
+        let handler =
+            IncidentHandler::new(&jvm, (self.shared.clone(), &self.config.folder), self.config.minutes.enabled, stop);
         let thread = spawn("jvm", move || watched.run(&mut { handler }))?;
         self.watched.insert(key, JvmThread { before: Before::of(&jvm), jvm, commands, thread, is_silent: false });
         Ok(())
@@ -430,6 +431,7 @@ impl Service {
     /// Recordings that a service that was killed has left.
     fn recover(&self) {
         lost::save(&self.config.folder);
+        usual::clear(&self.config.folder);
         for folder in retention::left_behind(&self.config.folder) {
             log::says("recovered", &folder.display().to_string());
             let job = Job {

@@ -1,8 +1,8 @@
-//! Requests for those who may not bring programs into the kernel, or whose kernel has no tracepoints at sockets: what the
+//! Requests and calls for those who may not bring programs into the kernel, or whose kernel has no tracepoints at sockets: what the
 //! kernel tells anybody of each TCP connection, when data came last and when data was sent last, looked at each 100 ms.
 //!
 //! So the last request of each connection is known to a tick of the kernel's clock, and so is each that takes longer than from one
-//! look to the next. What is known of no request is who read and answered it.
+//! look to the next. What is known of no request is who read and answered it. A call is the same seen from the other side.
 //!
 //! Where a connection may carry several at once, such a length is none: looks at short distances at the busiest ones find out
 //! (`closely`, `several`).
@@ -35,7 +35,8 @@ use cycles::Told;
 use walks::{Member, Walk, Wanted};
 
 /// What it sees.
-pub(super) const SEES: &str = "requests per port and calls from looks at their connections each 100 ms: how long they took, to some ms; not by whom";
+pub(super) const SEES: &str =
+    "requests per port, and calls, from looks at their connections each 100 ms: how long, to some ms; not by whom";
 
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -8,6 +8,8 @@ pub const TRIGGER: &str = "trigger";
 pub const TRIGGER_SAYS: &str = "trigger_says";
 /// Requests were slow, late or not answered, by hours of history.
 pub const TRIGGER_OF_REQUESTS: &str = "requests_";
+/// In the folder of a recording that `fathom watch` made, another one: of a minute in which nothing was noticed.
+pub const USUAL: &str = "usual";
 /// In front of the name of a file that is fetched into `raw` at the end. The value says what is in it and how to get it.
 pub const OUTSTANDING: &str = "outstanding.";
 /// In the folder `raw`, the copy that follows a file while somebody else writes it. Where the file itself is there, that has

@@ -10,7 +10,7 @@ use fathom_report::json;
 
 use super::Answer;
 use crate::exit::{complain, told};
-use crate::inputs::{self, Question, Service, library};
+use crate::inputs::{self, Question, Service, library, usual};
 use crate::output::Output;
 use crate::page_file;
 use crate::progress::Progress;
@@ -134,6 +134,8 @@ impl Answers {
 
 fn explain(service: &Service, args: &Args, baseline: Option<&Recording>, terminal: &Terminal) -> Result<Explanation> {
     let slow = args.question.slow_ns(service, terminal)?;
+    let usual = if baseline.is_none() { usual::of(service, slow, terminal) } else { None };
+    let baseline = baseline.or(usual.as_ref().map(|(_, recording)| recording));
     let mut explanation = fathom_causes::explain(&service.recording, &ExplainOptions { slow, baseline });
     if explanation.recording.title.is_empty() {
         explanation.recording.title = inputs::file_name(&service.paths[0]);

@@ -10,7 +10,7 @@ use fathom_page::serve::{Entry, Library, LoadError};
 use fathom_page::{About, Baseline, Loaded};
 use serde_json::Value;
 
-use super::{Contents, Question, Service, Unpacked, file_name, read_found, recordings_in, services};
+use super::{Contents, Question, Service, Unpacked, file_name, read_found, recordings_in, services, usual};
 use crate::exit::told;
 use crate::system::watched;
 use crate::terminal::Terminal;
@@ -138,6 +138,9 @@ fn named(
     terminal: &Terminal,
 ) -> Result<Loaded> {
     let slow = question.slow_ns(&service, terminal)?;
+    let usual =
+        || usual::of(&service, slow, terminal).map(|(name, recording)| Arc::new(Baseline::new(name, recording)));
+    let baseline = baseline.or_else(usual);
     let about = About { id: 0, name, size_bytes: size_bytes(&service.paths), slow, baseline };
     Ok(Loaded::new(service.recording, about))
 }

@@ -16,6 +16,7 @@ mod place;
 mod question;
 pub(crate) mod runs;
 mod source;
+pub(crate) mod usual;
 
 use std::fs;
 use std::path::{Path, PathBuf};
