@@ -16,7 +16,16 @@ pub(crate) static CAUSE: Cause = Cause {
     refines: &[Refined::Cause("slow_downstream"), Refined::Family(Family::Load)],
     equals: &[
         (
-            &["carrier_threads_exhausted", "delayed_acknowledgement", "retransmissions", "thread_pool_exhausted"],
+            &[
+                "accept_queue_overflow",
+                "carrier_threads_exhausted",
+                "connection_pool_exhausted",
+                "delayed_acknowledgement",
+                "dns_slow",
+                "retransmissions",
+                "sleeping_handlers",
+                "thread_pool_exhausted",
+            ],
             "each claims of the waits for answers the part that it measured itself",
         ),
         (
