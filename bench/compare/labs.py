@@ -71,7 +71,11 @@ def cells_of(fathom: str, runs: Path, lab: str) -> list[str]:
     cured, equal = compared(fathom, runs, "sick", "fixed"), compared(fathom, runs, "fixed", "again")
     mean = next(measure for measure in cured["measures"] if measure["measure"] == "mean")
     found = [f"{measure['measure']} {measure['found_from']:.0%}" for measure in equal["measures"] if measure["measure"] in DECIDING and measure["found_from"]]
-    return [f"`{lab}`", cured["verdict"]["says"], ms(mean["a"]["value"], mean["b"]["value"]), *of_cause(cured, lab), equal["verdict"]["says"], ", ".join(found)]
+    return [f"`{lab}`", verdict(cured), ms(mean["a"]["value"], mean["b"]["value"]), *of_cause(cured, lab), verdict(equal), ", ".join(found)]
+
+
+def verdict(answer: dict) -> str:
+    return answer["verdict"]["kind"].replace("_", " ")
 
 
 def of_cause(answer: dict, lab: str) -> tuple[str, str]:
