@@ -23,6 +23,7 @@ mod finder;
 mod glob;
 mod host;
 mod host_events;
+mod idle;
 mod incident;
 mod incident_handler;
 mod kept;

@@ -15,13 +15,15 @@ use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
 
 use crate::config::Config;
+use crate::idle::Idle;
 use crate::ring::{GAP, Ring};
 use crate::rings::{self, RingFile};
 use crate::signals::{Meter, Second};
 use crate::triggers::{Trigger, Triggers};
 
 const TICK: Duration = Duration::from_millis(100);
-const SECOND: Duration = Duration::from_secs(1);
+/// A second has so many.
+const TICKS: u32 = 10;
 
 /// Collectors that are looked at each tick, because what they bring comes in rings, or because a tenth of a second is what they are
 /// about. The others give totals, which a look each second reads as well.
@@ -99,6 +101,7 @@ pub(crate) struct WatchedJvm {
     began: Instant,
     age_at_start_s: i64,
     ticks: u64,
+    idle: Idle,
     found: Recording,
 }
 
@@ -121,6 +124,7 @@ impl WatchedJvm {
             began: Instant::now(),
             age_at_start_s: jvm.uptime_ns / 1_000_000_000,
             ticks: 0,
+            idle: Idle::default(),
             found: Recording::default(),
             jvm,
             config,
@@ -130,13 +134,14 @@ impl WatchedJvm {
     /// Watches until the JVM ends or somebody wants it to stop.
     pub(crate) fn run(mut self, watcher: &mut dyn Watcher) {
         self.start(watcher);
-        let mut next = Instant::now() + TICK;
+        let mut next = Instant::now();
         while !self.is_to_stop() {
-            thread::sleep(next.saturating_duration_since(Instant::now()));
+            let ticks = self.ticks_at_once();
             // What was missed is not made up for.
-            next = (next + TICK).max(Instant::now());
-            self.tick();
-            if self.ticks.is_multiple_of(SECOND.as_millis() as u64 / TICK.as_millis() as u64) {
+            next = (next + TICK * ticks).max(Instant::now());
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+            self.tick(ticks);
+            if self.ticks.is_multiple_of(TICKS.into()) {
                 // What it died of may be in its last second.
                 let is_over = !self.jvm.target.is_alive();
                 self.second(watcher);
@@ -210,9 +215,14 @@ impl WatchedJvm {
         }
     }
 
-    fn tick(&mut self) {
-        self.ticks += 1;
-        let is_second = self.ticks.is_multiple_of(10);
+    /// How many ticks the next look is for.
+    fn ticks_at_once(&self) -> u32 {
+        if self.ticks.is_multiple_of(TICKS.into()) && self.idle.is_it() { TICKS } else { 1 }
+    }
+
+    fn tick(&mut self, ticks: u32) {
+        self.ticks += u64::from(ticks);
+        let is_second = self.ticks.is_multiple_of(TICKS.into());
         for slot in self.slots.iter_mut().filter(|slot| is_second || slot.is_each_tick) {
             slot.observer.look(&mut self.found);
         }
@@ -226,6 +236,7 @@ impl WatchedJvm {
         self.ring.push(now_ns, segment);
         let mut second = self.meter.second();
         second.dropped += self.ring.take_dropped();
+        self.idle.see(&second);
         self.commands.lives();
         watcher.second(now_ns, &second);
         self.look_for_missing(watcher);
