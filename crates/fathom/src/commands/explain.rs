@@ -135,7 +135,8 @@ impl Answers {
 fn explain(service: &Service, args: &Args, baseline: Option<&Recording>, terminal: &Terminal) -> Result<Explanation> {
     let slow = args.question.slow_ns(service, terminal)?;
     let usual = if baseline.is_none() { usual::of(service, slow, terminal) } else { None };
-    let baseline = baseline.or(usual.as_ref().map(|(_, recording)| recording));
+    let slow = slow.or(usual.as_ref().and_then(|usual| usual.slow));
+    let baseline = baseline.or(usual.as_ref().map(|usual| &usual.recording));
     let mut explanation = fathom_causes::explain(&service.recording, &ExplainOptions { slow, baseline });
     if explanation.recording.title.is_empty() {
         explanation.recording.title = inputs::file_name(&service.paths[0]);

@@ -138,9 +138,9 @@ fn named(
     terminal: &Terminal,
 ) -> Result<Loaded> {
     let slow = question.slow_ns(&service, terminal)?;
-    let usual =
-        || usual::of(&service, slow, terminal).map(|(name, recording)| Arc::new(Baseline::new(name, recording)));
-    let baseline = baseline.or_else(usual);
+    let usual = if baseline.is_none() { usual::of(&service, slow, terminal) } else { None };
+    let slow = slow.or(usual.as_ref().and_then(|usual| usual.slow));
+    let baseline = baseline.or(usual.map(|usual| Arc::new(Baseline::new(usual.name, usual.recording))));
     let about = About { id: 0, name, size_bytes: size_bytes(&service.paths), slow, baseline };
     Ok(Loaded::new(service.recording, about))
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use fathom_causes::ExplainOptions;
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::recorded::USUAL;
+use fathom_evidence::kinds::recorded::{TRIGGER, TRIGGER_OF_REQUESTS, USUAL};
+use fathom_evidence::kinds::subject;
 
 use super::{Hints, Service, file_name, services};
 use crate::terminal::Terminal;
@@ -12,9 +13,18 @@ use crate::terminal::Terminal;
 /// Kind of a baseline that is a part of the recording itself.
 const OWN: &str = "rest_of_recording";
 
-/// That minute with a name, where the recording has no time of its own that tells how the service usually is: what was noticed late began
-/// before it.
-pub(crate) fn of(service: &Service, slow: Option<(i64, i64)>, terminal: &Terminal) -> Option<(String, Recording)> {
+/// Such a minute.
+pub(crate) struct Usual {
+    /// What it is called.
+    pub(crate) name: String,
+    /// Its rows.
+    pub(crate) recording: Recording,
+    /// The time that was slow, in ns: as it was asked for, or all of it where requests were noticed to be and nothing stands out.
+    pub(crate) slow: Option<(i64, i64)>,
+}
+
+/// That minute, where the recording has no time of its own that tells how the service usually is: what was noticed late began before it.
+pub(crate) fn of(service: &Service, slow: Option<(i64, i64)>, terminal: &Terminal) -> Option<Usual> {
     let usual_in = |path: &&PathBuf| fathom_store::is_recording(&path.join(USUAL));
     let path = service.paths.iter().find(usual_in)?;
     let alone = fathom_causes::explain(&service.recording, &ExplainOptions { slow, baseline: None });
@@ -23,7 +33,16 @@ pub(crate) fn of(service: &Service, slow: Option<(i64, i64)>, terminal: &Termina
     }
     let found = services(&[path.join(USUAL)], &Hints::default(), terminal).ok()?;
     let name = format!("{}/{USUAL}", file_name(path));
-    found.into_iter().next().map(|service| (name, service.recording))
+    let recording = found.into_iter().next()?.recording;
+    let slow = slow.or_else(|| noticed(&service.recording, &recording));
+    Some(Usual { name, recording, slow })
+}
+
+/// All of the time of a recording that was made because requests were slow by hours of history, if they are by too little to stand out.
+fn noticed(recording: &Recording, usual: &Recording) -> Option<(i64, i64)> {
+    recording.fact(subject::RECORDING, TRIGGER).filter(|trigger| trigger.starts_with(TRIGGER_OF_REQUESTS))?;
+    let explanation = fathom_causes::explain(recording, &ExplainOptions { slow: None, baseline: Some(usual) });
+    if explanation.slow.is_empty() { recording.time_range_ns() } else { None }
 }
 
 #[cfg(test)]
@@ -65,8 +84,9 @@ mod tests {
         let service =
             Service { paths: vec![folder], sources: Vec::new(), recording, unpacked: Vec::new(), unread: Vec::new() };
         let usual = of(&service, None, &Terminal::new(Color::Never));
-        let baseline = usual.as_ref().map(|(_, recording)| recording);
-        let explanation = fathom_causes::explain(&service.recording, &ExplainOptions { slow: None, baseline });
+        let (baseline, slow) = usual.as_ref().map(|usual| (&usual.recording, usual.slow)).unzip();
+        let slow = slow.flatten();
+        let explanation = fathom_causes::explain(&service.recording, &ExplainOptions { slow, baseline });
         let first = explanation.causes.first().map(|cause| cause.id.to_owned());
         (first.unwrap_or_default(), usual.is_some())
     }
@@ -75,5 +95,10 @@ mod tests {
     fn what_was_slow_throughout_is_compared_with_it_and_the_rest_with_itself() {
         assert_eq!(answer(minute(60, 60)), ("slow_downstream".to_owned(), true));
         assert_eq!(answer(minute(20, 60)), ("slow_downstream".to_owned(), false));
+        // By too little to stand out; watch noticed it, or nobody did.
+        let mut noticed = minute(29, 29);
+        assert_ne!(answer(noticed.clone()).0, "slow_downstream");
+        noticed.add_fact(subject::RECORDING, TRIGGER, "requests_slow :8080", "watch");
+        assert_eq!(answer(noticed), ("slow_downstream".to_owned(), true));
     }
 }
