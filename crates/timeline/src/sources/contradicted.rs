@@ -3,7 +3,7 @@
 //! A profiler notes when a lock is wanted and when it is got. A virtual thread that wants one leaves its carrier, which goes on with others:
 //! what is noted as one long wait of the carrier was none (seen with JDK 25).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fathom_evidence::detail::{Request, from_text};
 use fathom_evidence::kinds::span;
@@ -22,23 +22,35 @@ const TIMES: usize = 2;
 
 /// Leaves these out of the chosen rows.
 pub(super) fn leave_out(recording: &Recording, rows: &mut HashMap<StrId, Vec<u32>>) {
-    let acted_ns = acted_ns(recording);
-    if acted_ns.is_empty() {
+    let kinds: Vec<StrId> = WAITS.iter().filter_map(|kind| recording.strings.find(kind)).collect();
+    let chosen = kinds.iter().filter_map(|kind| rows.get(kind)).flatten();
+    let waits = chosen.map(|row| recording.spans.row(*row as usize));
+    let waiting: HashSet<i64> = waits.filter(|wait| inside(wait).is_some()).map(|wait| wait.tid).collect();
+    if waiting.is_empty() {
         return;
     }
-    for kind in WAITS.iter().filter_map(|kind| recording.strings.find(kind)) {
+    let acted_ns = acted_ns(recording, &waiting);
+    for kind in kinds {
         if let Some(rows) = rows.get_mut(&kind) {
             rows.retain(|row| !is_contradicted(&recording.spans.row(*row as usize), &acted_ns));
         }
     }
 }
 
-/// When each thread answered a request or made a call.
-fn acted_ns(recording: &Recording) -> HashMap<i64, Vec<i64>> {
+/// The time of a wait that lies within it whichever clock is off; none of a short one.
+fn inside(wait: &Span) -> Option<(i64, i64)> {
+    let from_ns = wait.time_ns.saturating_add(CLOCKS_DIFFER_NS);
+    let to_ns = wait.end_ns().saturating_sub(CLOCKS_DIFFER_NS);
+    (from_ns < to_ns).then_some((from_ns, to_ns))
+}
+
+/// When each of some threads answered a request or made a call.
+fn acted_ns(recording: &Recording, threads: &HashSet<i64>) -> HashMap<i64, Vec<i64>> {
     let [request, call] = [span::REQUEST, span::CALL].map(|kind| recording.strings.find(kind));
     let source = recording.strings.find(AT_SOCKETS);
     let mut acted_ns: HashMap<i64, Vec<i64>> = HashMap::new();
-    for row in recording.spans.rows().filter(|row| row.tid > 0 && Some(row.source) == source) {
+    let is_meant = |row: &Span| row.tid > 0 && Some(row.source) == source && threads.contains(&row.tid);
+    for row in recording.spans.rows().filter(is_meant) {
         let at_ns = match Some(row.kind) {
             kind if kind == request => answered_ns(recording, &row),
             kind if kind == call => row.time_ns,
@@ -57,12 +69,9 @@ fn answered_ns(recording: &Recording, row: &Span) -> i64 {
 }
 
 fn is_contradicted(wait: &Span, acted_ns: &HashMap<i64, Vec<i64>>) -> bool {
-    let Some(times) = acted_ns.get(&wait.tid) else { return false };
-    let from_ns = wait.time_ns.saturating_add(CLOCKS_DIFFER_NS);
-    let to_ns = wait.end_ns().saturating_sub(CLOCKS_DIFFER_NS);
-    let within =
-        times.partition_point(|at_ns| *at_ns < to_ns).saturating_sub(times.partition_point(|at_ns| *at_ns <= from_ns));
-    within >= TIMES
+    let Some(((from_ns, to_ns), times)) = inside(wait).zip(acted_ns.get(&wait.tid)) else { return false };
+    let before = |ns: i64| times.partition_point(|at_ns| *at_ns < ns);
+    before(to_ns).saturating_sub(before(from_ns.saturating_add(1))) >= TIMES
 }
 
 #[cfg(test)]
