@@ -10,7 +10,7 @@ use crate::measure::calls::{self, Calls, Slowest};
 use crate::measure::waits;
 use crate::{Comparison, Finding, Support};
 
-/// That nobody called another service while it was slow, where each call is measured: at other times there were some. One that shares a
+/// That no other service was called while it was slow, where each call is measured: at other times there were some. One that shares a
 /// connection with others is a call, too.
 pub(super) fn none(comparison: &Comparison<'_>) -> Option<Finding> {
     let sources = comparison.sources();

@@ -173,7 +173,7 @@ pub fn slowest<'a>(
 }
 
 /// The same where looks at connections told of calls, and only if they became longer by more than their lengths may be off: such looks
-/// acquit nobody.
+/// rule nothing out.
 pub fn slowest_of_coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> Option<Slowest<'a>> {
     let coarse = |period: &Period<'a>| of_peers(period, period.sources.traffic.coarse_calls(), &select);
     let (slow, before) = (coarse(&comparison.slow), comparison.baseline.as_ref().map(coarse));

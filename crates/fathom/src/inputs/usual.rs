@@ -95,7 +95,7 @@ mod tests {
     fn what_was_slow_throughout_is_compared_with_it_and_the_rest_with_itself() {
         assert_eq!(answer(minute(60, 60)), ("slow_downstream".to_owned(), true));
         assert_eq!(answer(minute(20, 60)), ("slow_downstream".to_owned(), false));
-        // By too little to stand out; watch noticed it, or nobody did.
+        // By too little to stand out, without and with a reason of watch.
         let mut noticed = minute(29, 29);
         assert_ne!(answer(noticed.clone()).0, "slow_downstream");
         noticed.add_fact(subject::RECORDING, TRIGGER, "requests_slow :8080", "watch");

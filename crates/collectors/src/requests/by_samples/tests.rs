@@ -41,7 +41,7 @@ fn requests_take_as_long_as_they_do() {
     }
 }
 
-/// What is told of them as requests, and of the same as calls; none if two looks were too far from each other.
+/// Their rows as requests, and those of the same as calls, in ms; none if two looks were too far from each other.
 fn told_ms() -> Option<[Vec<i64>; 2]> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
