@@ -18,11 +18,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A service that answers on kept connections. In the middle of the run the service, or its client, changes its ways.
+ * A service that answers on connections. In the middle of the run the service, or its client, changes its ways.
  */
 public final class Answers {
     private static final int HEAD_BYTES = 120;
     private static final int ORDER_BYTES = 8;
+    private static final long PAUSES_EACH_MS = 40;
 
     private final Lab lab;
     private final int port;
@@ -80,12 +81,16 @@ public final class Answers {
     }
 
     private void acceptForever(ServerSocket server) throws Exception {
+        long pausedAtMs = 0;
         for (int number = 1; ; number++) {
-            long pauseMs = lab.in("after") ? lab.number("acceptor_pause_ms") : 0;
-            TimeUnit.MILLISECONDS.sleep(pauseMs);
             Socket socket = server.accept();
             socket.setTcpNoDelay(lab.number("no_delay") == 1);
             Lab.start("server-" + number, () -> serve(socket));
+            long nowMs = System.nanoTime() / 1_000_000;
+            if (nowMs - pausedAtMs >= PAUSES_EACH_MS) {
+                pausedAtMs = nowMs;
+                TimeUnit.MILLISECONDS.sleep(lab.number("acceptor_pause_ms"));
+            }
         }
     }
 

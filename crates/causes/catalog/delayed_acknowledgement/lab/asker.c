@@ -2,7 +2,7 @@
  * Clients of a service, each on a kept connection of its own: told by a datagram how many bytes to ask for, each asks, reads
  * the whole answer and says so. When told to, they lose a part of the segments that come (a filter on the socket drops them
  * before TCP sees them) or read slowly. A client that is told nothing for IDLE_MS asks by itself: the kernel acknowledges late only
- * on connections that are in use all the time.
+ * on connections that are in use all the time. With "anew" each question has a connection of its own.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ struct order {
 	uint32_t how;
 };
 
-static int port, lost_per_mille, pause_ms, idle_ms;
+static int port, lost_per_mille, pause_ms, idle_ms, anew;
 
 static void fail(const char *what)
 {
@@ -143,6 +143,10 @@ static void *serve_orders(void *number)
 			loses = 1;
 		}
 		ask(stream, &order);
+		if (anew) {
+			close(stream);
+			stream = -1;
+		}
 		if (sendto(orders, &order, sizeof(order), 0, (struct sockaddr *)&from, length) < 0)
 			fail("sendto");
 	}
@@ -154,8 +158,8 @@ int main(int count, char **arguments)
 	pthread_t thread;
 	long clients;
 
-	if (count != 6) {
-		fprintf(stderr, "usage: asker PORT CLIENTS LOST_PER_MILLE PAUSE_MS IDLE_MS\n");
+	if (count != 6 && count != 7) {
+		fprintf(stderr, "usage: asker PORT CLIENTS LOST_PER_MILLE PAUSE_MS IDLE_MS [anew]\n");
 		return 2;
 	}
 	port = atoi(arguments[1]);
@@ -163,6 +167,7 @@ int main(int count, char **arguments)
 	lost_per_mille = atoi(arguments[3]);
 	pause_ms = atoi(arguments[4]);
 	idle_ms = atoi(arguments[5]);
+	anew = count == 7 && !strcmp(arguments[6], "anew");
 	for (long i = 1; i < clients; i++) {
 		if (pthread_create(&thread, NULL, serve_orders, (void *)i))
 			return 1;

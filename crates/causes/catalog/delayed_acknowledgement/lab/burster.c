@@ -1,4 +1,4 @@
-/* Each second it makes so many connections at once to a port, says nothing, and closes them a little later. */
+/* Each PERIOD_MS it makes so many connections at once to a port, says nothing, and closes them half a period later. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,10 +25,10 @@ static int connecting(const struct sockaddr_in *service)
 int main(int count, char **arguments)
 {
 	struct sockaddr_in service = { .sin_family = AF_INET };
-	int streams[MOST], number;
+	int streams[MOST], number, period_ms;
 
-	if (count != 3 || (number = atoi(arguments[2])) < 1 || number > MOST) {
-		fprintf(stderr, "usage: burster PORT CONNECTIONS\n");
+	if (count != 4 || (number = atoi(arguments[2])) < 1 || number > MOST || (period_ms = atoi(arguments[3])) < 2) {
+		fprintf(stderr, "usage: burster PORT CONNECTIONS PERIOD_MS\n");
 		return 2;
 	}
 	service.sin_port = htons(atoi(arguments[1]));
@@ -36,10 +36,10 @@ int main(int count, char **arguments)
 	for (;;) {
 		for (int i = 0; i < number; i++)
 			streams[i] = connecting(&service);
-		usleep(500000);
+		usleep(period_ms * 500);
 		for (int i = 0; i < number; i++)
 			close(streams[i]);
-		usleep(500000);
+		usleep(period_ms * 500);
 	}
 	return 0;
 }
