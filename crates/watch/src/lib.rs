@@ -43,6 +43,7 @@ mod retention;
 pub mod ring;
 mod rings;
 pub mod rules;
+mod segment;
 mod service;
 mod service_group;
 mod shortage;

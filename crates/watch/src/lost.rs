@@ -44,8 +44,8 @@ mod tests {
     use fathom_evidence::Table;
 
     use super::*;
-    use crate::retention;
     use crate::rings::RingFile;
+    use crate::{retention, segment};
 
     #[test]
     fn the_last_seconds_of_a_jvm_that_has_ended_become_a_recording() {
@@ -55,7 +55,7 @@ mod tests {
             let (mut file, _) = RingFile::open(&rings::place(folder.path()), key, Duration::from_secs(60)).unwrap();
             let mut segment = Recording::default();
             segment.add_span(1_000_000_000, 5, 7, "request", ":80", "", "requests");
-            file.add(2_000_000_000, &segment, Recording::default).unwrap();
+            file.add(2_000_000_000, &segment::encode(&segment), Recording::default).unwrap();
             std::mem::forget(file);
         }
         save(folder.path());

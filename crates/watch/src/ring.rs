@@ -1,14 +1,17 @@
 //! The time before: rows of the last minute or so, in memory.
 //!
-//! Segments of one second each; the oldest goes when the ring is full. What is true of the whole time (facts, threads' names,
+//! Segments of one second each, encoded, which takes a fraction of the memory; the oldest goes when the ring is full. What is true of the whole time (facts, threads' names,
 //! losses) and the last value of each counter stay behind, so that what is taken out of the ring stands on its own: collectors
 //! write a number when it changes, and what has not changed for an hour would be missing.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fathom_evidence::tables::{Counter, Loss};
 use fathom_evidence::{Recording, StrId, Strings, Table};
+
+use crate::segment;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -30,7 +33,7 @@ type Key = (StrId, StrId, StrId);
 /// The rows of some time.
 #[derive(Debug, Clone)]
 pub struct Ring {
-    segments: VecDeque<(i64, Recording)>,
+    segments: VecDeque<(i64, Arc<[u8]>)>,
     keeps_ns: i64,
     /// What holds for all of it.
     kept: Recording,
@@ -55,16 +58,18 @@ impl Ring {
         }
     }
 
-    /// Adds what was found until `now_ns`.
-    pub fn push(&mut self, now_ns: i64, mut segment: Recording) {
+    /// Adds what was found until `now_ns`; gives what of it is kept, encoded.
+    pub fn push(&mut self, now_ns: i64, mut segment: Recording) -> Arc<[u8]> {
         self.keep(&segment);
         self.cut(&mut segment);
-        self.segments.push_back((now_ns, segment));
+        let rows: Arc<[u8]> = segment::encode(&segment).into();
+        self.segments.push_back((now_ns, Arc::clone(&rows)));
         while self.segments.front().is_some_and(|(time_ns, _)| now_ns - time_ns > self.keeps_ns) {
             if let Some((_, oldest)) = self.segments.pop_front() {
-                self.remember(&oldest);
+                self.remember(&decoded(&oldest));
             }
         }
+        rows
     }
 
     /// Facts, losses and threads of a segment, each once.
@@ -126,11 +131,6 @@ impl Ring {
         self.segments.front().map(|(time_ns, _)| time_ns - SECOND_NS)
     }
 
-    /// Rows that are in it.
-    pub fn rows(&self) -> usize {
-        self.segments.iter().map(|(_, segment)| segment.spans.len() + segment.counters.len()).sum()
-    }
-
     /// Rows that were more than a second may have, and last values of counters for which there was no room, since this
     /// was last asked.
     pub fn take_dropped(&mut self) -> i64 {
@@ -139,18 +139,23 @@ impl Ring {
 
     /// What is known by `now_ns` without its rows: facts, threads, losses, and the last value of each counter.
     pub fn known(&self, now_ns: i64) -> Recording {
-        let mut last: HashMap<[&str; 3], f64> = HashMap::new();
+        let mut last: HashMap<Key, f64> = HashMap::new();
+        let mut known = self.kept.clone();
         for ((name, instance, source), value) in &self.last {
-            last.insert([*name, *instance, *source].map(|id| self.texts.get(id)), *value);
+            let [name, instance, source] =
+                [*name, *instance, *source].map(|id| known.strings.intern(self.texts.get(id)));
+            last.insert((name, instance, source), *value);
         }
-        for (_, segment) in &self.segments {
+        for (_, rows) in &self.segments {
+            let segment = decoded(rows);
             for row in segment.counters.rows().filter(|row| row.tid == 0) {
-                last.insert([row.name, row.instance, row.source].map(|id| segment.text(id)), row.value);
+                let texts = [row.name, row.instance, row.source].map(|id| segment.text(id));
+                let [name, instance, source] = texts.map(|text| known.strings.intern(text));
+                last.insert((name, instance, source), row.value);
             }
         }
-        let mut known = self.kept.clone();
-        for ([name, instance, source], value) in last {
-            known.add_counter(now_ns, name, instance, value, source);
+        for ((name, instance, source), value) in last {
+            known.counters.push(Counter { time_ns: now_ns, name, instance, tid: 0, value, source });
         }
         known
     }
@@ -170,7 +175,8 @@ impl Ring {
             all.counters.push(Counter { time_ns: from_ns, name, instance, tid: 0, value, source });
         }
         self.texts = Strings::default();
-        for (_, mut segment) in self.segments.drain(..) {
+        for (_, rows) in self.segments.drain(..) {
+            let mut segment = decoded(&rows);
             segment.facts = Default::default();
             let gaps: Vec<bool> = segment.losses.rows().map(|loss| is_gap(&segment, &loss)).collect();
             segment.losses.retain(&gaps);
@@ -180,6 +186,11 @@ impl Ring {
         all.counters.time_ns.iter_mut().for_each(|time_ns| *time_ns = from_ns.max(*time_ns));
         all
     }
+}
+
+/// What was encoded here is whole.
+fn decoded(rows: &[u8]) -> Recording {
+    segment::decode(rows).unwrap_or_default()
 }
 
 /// Whether a loss is of its second only: that nobody watched for a while is nothing that a recording of a week later lacks.
@@ -215,7 +226,7 @@ mod tests {
         assert_eq!(taken.facts.len(), 1);
         let counters: Vec<(i64, f64)> = taken.counters.rows().map(|row| (row.time_ns, row.value)).collect();
         assert_eq!(counters, [(88 * SECOND_NS, 49.0)]);
-        assert_eq!((ring.rows(), ring.take().spans.len()), (0, 0));
+        assert!(ring.take().is_empty());
     }
 
     #[test]
@@ -256,7 +267,7 @@ mod tests {
         let mut flood = Recording::default();
         (0..ROWS_MAX as i64 + 5).for_each(|at| flood.add_span(at, 1, 1, "request", ":80", "", "test"));
         ring.push(1, flood);
-        assert_eq!((ring.rows(), ring.take_dropped()), (ROWS_MAX, 5));
+        assert_eq!((ring.take_dropped(), ring.take().spans.len()), (5, ROWS_MAX));
     }
 
     #[test]

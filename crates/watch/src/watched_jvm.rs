@@ -232,8 +232,8 @@ impl WatchedJvm {
         let now_ns = self.order.clock.now_ns();
         let segment = std::mem::take(&mut self.found);
         self.meter.add(&segment);
-        self.keep(now_ns, &segment, watcher);
-        self.ring.push(now_ns, segment);
+        let rows = self.ring.push(now_ns, segment);
+        self.keep(now_ns, &rows, watcher);
         let mut second = self.meter.second();
         second.dropped += self.ring.take_dropped();
         self.idle.see(&second);
@@ -252,9 +252,9 @@ impl WatchedJvm {
     }
 
     /// Writes what was found, for a service after this one.
-    fn keep(&mut self, now_ns: i64, segment: &Recording, watcher: &mut dyn Watcher) {
+    fn keep(&mut self, now_ns: i64, rows: &[u8], watcher: &mut dyn Watcher) {
         let Some(file) = &mut self.ring_file else { return };
-        if let Err(error) = file.add(now_ns, segment, || self.ring.known(now_ns)) {
+        if let Err(error) = file.add(now_ns, rows, || self.ring.known(now_ns)) {
             watcher.says(&format!("the time before would not outlive a kill: its file cannot be written: {error}"));
             self.ring_file = None;
         }
@@ -351,8 +351,8 @@ fn take_over(jvm: &Jvm, config: &Config, ring: &mut Ring) -> Option<RingFile> {
     let mut is_written = true;
     for (time_ns, segment) in left.into_iter().chain([(now_ns, gap)]) {
         // It may be killed again, soon.
-        is_written &= file.add(time_ns, &segment, || ring.known(time_ns)).is_ok();
-        ring.push(time_ns, segment);
+        let rows = ring.push(time_ns, segment);
+        is_written &= file.add(time_ns, &rows, || ring.known(time_ns)).is_ok();
     }
     is_written.then_some(file)
 }

@@ -1,10 +1,10 @@
-//! Rows of a second as bytes and back: small, quick, and of one Fathom only, as a file of them lives for a minute or two.
+//! Rows of a second as bytes and back: small, quick, and of one Fathom only, as they live for a minute or two, in memory and in a file.
 //!
-//! Texts come first, then threads, then each table column by column. Samples and stacks are left out: gentle collectors have none.
+//! Texts come first, then frames and stacks, threads, and each table column by column.
 
 use std::collections::HashMap;
 
-use fathom_evidence::{Column, ColumnMut, Recording, StackId, StrId, Strings, Table};
+use fathom_evidence::{Column, ColumnMut, Frame, FrameId, Recording, StackId, Stacks, StrId, Strings, Table};
 
 /// Texts of one segment, each once.
 #[derive(Default)]
@@ -26,19 +26,39 @@ impl Texts {
 }
 
 /// The rows as bytes.
-pub(super) fn encode(segment: &Recording) -> Vec<u8> {
+pub(crate) fn encode(segment: &Recording) -> Vec<u8> {
     let (mut texts, mut rows) = (Texts::default(), Vec::new());
+    write_stacks(segment, &mut texts, &mut rows);
     rows.extend((segment.threads.len() as u32).to_le_bytes());
     for (tid, thread) in segment.threads.iter() {
         rows.extend(tid.to_le_bytes());
         rows.extend(texts.number(thread.name, &segment.strings).to_le_bytes());
     }
     write(&segment.facts, segment, &mut texts, &mut rows);
+    write(&segment.samples, segment, &mut texts, &mut rows);
     write(&segment.spans, segment, &mut texts, &mut rows);
     write(&segment.counters, segment, &mut texts, &mut rows);
     write(&segment.logs, segment, &mut texts, &mut rows);
     write(&segment.losses, segment, &mut texts, &mut rows);
+    write(&segment.clocks, segment, &mut texts, &mut rows);
     [&(texts.numbers.len() as u32).to_le_bytes()[..], &texts.bytes, &rows].concat()
+}
+
+/// Frames and stacks but for the first of each, which stands for none.
+fn write_stacks(segment: &Recording, texts: &mut Texts, rows: &mut Vec<u8>) {
+    let stacks = &segment.stacks;
+    rows.extend((stacks.frame_count() as u32 - 1).to_le_bytes());
+    for frame in (1..stacks.frame_count()).map(|id| stacks.frame(FrameId(id as u32))) {
+        for text in [frame.symbol, frame.module, frame.kind] {
+            rows.extend(texts.number(text, &segment.strings).to_le_bytes());
+        }
+        rows.extend(frame.line.to_le_bytes());
+    }
+    rows.extend((stacks.stack_count() as u32 - 1).to_le_bytes());
+    for stack in (1..stacks.stack_count()).map(|id| stacks.stack(StackId(id as u32))) {
+        rows.extend(stack.parent.0.to_le_bytes());
+        rows.extend(stack.frame.0.to_le_bytes());
+    }
 }
 
 fn write<T: Table>(table: &T, segment: &Recording, texts: &mut Texts, rows: &mut Vec<u8>) {
@@ -52,7 +72,7 @@ fn write<T: Table>(table: &T, segment: &Recording, texts: &mut Texts, rows: &mut
             Column::Text(ids) => {
                 ids.iter().for_each(|id| rows.extend(texts.number(*id, &segment.strings).to_le_bytes()));
             }
-            Column::Stack(_) => {}
+            Column::Stack(ids) => ids.iter().for_each(|id| rows.extend(id.0.to_le_bytes())),
         }
     }
 }
@@ -86,7 +106,7 @@ impl Cursor<'_> {
 }
 
 /// The rows again; nothing of what is damaged.
-pub(super) fn decode(bytes: &[u8]) -> Option<Recording> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Recording> {
     let (mut cursor, mut segment) = (Cursor(bytes), Recording::default());
     let count = cursor.count()?;
     let mut texts: Vec<String> = Vec::with_capacity(count.min(bytes.len() / 4));
@@ -94,16 +114,34 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Recording> {
         texts.push(cursor.text()?.to_owned());
     }
     let ids: Vec<StrId> = texts.iter().map(|text| segment.strings.intern(text)).collect();
+    segment.stacks = read_stacks(&mut cursor, &ids)?;
     for _ in 0..cursor.count()? {
         let (tid, name) = (i64::from_le_bytes(cursor.take()?), cursor.number()? as usize);
         segment.add_thread(tid, texts.get(name)?);
     }
     segment.facts = read(&mut cursor, &ids)?;
+    segment.samples = read(&mut cursor, &ids)?;
     segment.spans = read(&mut cursor, &ids)?;
     segment.counters = read(&mut cursor, &ids)?;
     segment.logs = read(&mut cursor, &ids)?;
     segment.losses = read(&mut cursor, &ids)?;
+    segment.clocks = read(&mut cursor, &ids)?;
     Some(segment)
+}
+
+/// What was written in order has the same ids again.
+fn read_stacks(cursor: &mut Cursor<'_>, ids: &[StrId]) -> Option<Stacks> {
+    let mut stacks = Stacks::default();
+    for _ in 0..cursor.count()? {
+        let mut text = || ids.get(cursor.number()? as usize).copied();
+        let (symbol, module, kind) = (text()?, text()?, text()?);
+        stacks.intern_frame(Frame { symbol, module, kind, line: cursor.number()? });
+    }
+    for _ in 0..cursor.count()? {
+        let (parent, frame) = (StackId(cursor.number()?), FrameId(cursor.number()?));
+        stacks.intern(parent, frame);
+    }
+    Some(stacks)
 }
 
 fn read<T: Table>(cursor: &mut Cursor<'_>, ids: &[StrId]) -> Option<T> {
@@ -116,7 +154,7 @@ fn read<T: Table>(cursor: &mut Cursor<'_>, ids: &[StrId]) -> Option<T> {
             ColumnMut::UInt32(values) => fill(values, rows, || cursor.take().map(u32::from_le_bytes))?,
             ColumnMut::Float64(values) => fill(values, rows, || cursor.take().map(f64::from_le_bytes))?,
             ColumnMut::Text(values) => fill(values, rows, || ids.get(cursor.number()? as usize).copied())?,
-            ColumnMut::Stack(values) => values.resize(rows, StackId(0)),
+            ColumnMut::Stack(values) => fill(values, rows, || cursor.number().map(StackId))?,
         }
     }
     Some(table)
@@ -141,6 +179,9 @@ mod tests {
         segment.add_span(8, 9, 7, "request", ":81", "", "requests");
         segment.add_counter(5, "gc_runs_count", "young é", 1.5, "hsperfdata");
         segment.add_loss("requests", "events_lost", 3, "some were lost");
+        let [symbol, module, kind] = ["park", "libjvm.so", "native"].map(|text| segment.strings.intern(text));
+        let frames = [1, 2].map(|line| segment.stacks.intern_frame(Frame { symbol, module, kind, line }));
+        segment.spans.stack_id[1] = segment.stacks.intern_from_root(frames);
         segment
     }
 
@@ -153,6 +194,8 @@ mod tests {
         assert_eq!((span.time_ns, span.duration_ns, after.text(span.name)), (8, 9, ":81"));
         assert_eq!(after.text(after.counters.row(0).instance), "young é");
         assert_eq!((after.counters.row(0).value, after.losses.row(0).count), (1.5, 3));
+        let lines: Vec<u32> = after.stacks.leaf_to_root(span.stack_id).map(|frame| frame.line).collect();
+        assert_eq!(lines, [2, 1]);
         assert_eq!(
             (after.fact("jvm", "version"), after.text(after.threads.get(7).unwrap().name)),
             (Some("25"), "handler-1")

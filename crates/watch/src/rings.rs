@@ -5,8 +5,6 @@
 //! kill leaves at most half a second of them, which is cut off. They are best in memory (`RUNTIME_DIRECTORY`, which systemd
 //! makes), as they are written all the time and are of no use after a restart of the machine.
 
-mod segment;
-
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,6 +15,7 @@ use std::time::Duration;
 use fathom_evidence::Recording;
 
 use crate::admission::JvmKey;
+use crate::segment;
 
 /// A file takes no more; a busy JVM has a fifth of it.
 const FILE_MAX_BYTES: u64 = 16 << 20;
@@ -54,18 +53,13 @@ impl RingFile {
         Ok((RingFile { paths, current: 0, file: None, bytes: 0, began_ns: 0, keeps_ns }, left))
     }
 
-    /// Adds what was found until `now_ns`. What is `known` by then begins another file.
-    pub(crate) fn add(
-        &mut self,
-        now_ns: i64,
-        segment: &Recording,
-        known: impl FnOnce() -> Recording,
-    ) -> io::Result<()> {
+    /// Adds what was found until `now_ns`, encoded. What is `known` by then begins another file.
+    pub(crate) fn add(&mut self, now_ns: i64, rows: &[u8], known: impl FnOnce() -> Recording) -> io::Result<()> {
         if self.file.is_none() || !(0..=self.keeps_ns).contains(&(now_ns - self.began_ns)) {
             self.turn(now_ns)?;
-            self.write(now_ns, &known())?;
+            self.write(now_ns, &segment::encode(&known()))?;
         }
-        self.write(now_ns, segment)
+        self.write(now_ns, rows)
     }
 
     fn turn(&mut self, now_ns: i64) -> io::Result<()> {
@@ -76,12 +70,11 @@ impl RingFile {
         Ok(())
     }
 
-    fn write(&mut self, now_ns: i64, segment: &Recording) -> io::Result<()> {
-        let rows = segment::encode(segment);
+    fn write(&mut self, now_ns: i64, rows: &[u8]) -> io::Result<()> {
         let Some(file) = self.file.as_mut().filter(|_| self.bytes + rows.len() as u64 <= FILE_MAX_BYTES) else {
             return Ok(());
         };
-        let bytes = [&(rows.len() as u32).to_le_bytes()[..], &now_ns.to_le_bytes(), &rows].concat();
+        let bytes = [&(rows.len() as u32).to_le_bytes()[..], &now_ns.to_le_bytes(), rows].concat();
         self.bytes += bytes.len() as u64;
         file.write_all(&bytes)
     }
@@ -174,7 +167,7 @@ mod tests {
                 known.add_fact("jvm", "known_at", &second.to_string(), "test");
                 known
             };
-            file.add(second * SECOND_NS, &segment(second), known).unwrap();
+            file.add(second * SECOND_NS, &segment::encode(&segment(second)), known).unwrap();
         }
         std::mem::forget(file);
     }
