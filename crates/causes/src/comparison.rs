@@ -243,10 +243,17 @@ impl<'a> Comparison<'a> {
         let slowdown = &self.slowdown;
         let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
         let of = |index: usize| p99_ns.get(index).copied().flatten();
-        let usual_ns = median(slowdown.baseline_buckets().filter_map(of).collect()).unwrap_or(0.0);
+        let usual_ns = self.usual_p99_ns().unwrap_or(0.0);
         let late = |p99_ns: f64| (p99_ns - usual_ns).clamp(0.0, BUCKET_NS as f64);
         let is_told = slowdown.signals.contains(&SignalKind::RequestLatency);
         is_told.then(|| slowdown.slow_buckets().filter_map(of).map(late).sum())
+    }
+
+    /// What 99 of 100 requests of a usual second stay below, in ns.
+    pub fn usual_p99_ns(&self) -> Option<f64> {
+        let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
+        let of = |index: usize| p99_ns.get(index).copied().flatten();
+        median(self.slowdown.baseline_buckets().filter_map(of).collect())
     }
 
     /// Whether looks at threads told of waits as short as late requests were late by.

@@ -4,6 +4,7 @@ mod by_the_clock;
 mod native;
 mod of_anybody;
 mod parks;
+mod timer;
 
 use std::collections::BTreeMap;
 
@@ -75,13 +76,21 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (slow, baseline) = waits_below::both(comparison, |period| of_requests(period, &handling));
     let Some(longest) = slow.longest() else {
         let found = clocked.unwrap_or_else(|| by_the_clock::of_others(comparison));
-        let of_anybody = if found.claims.is_empty() { of_anybody::decide(comparison) } else { None };
-        return of_anybody.unwrap_or(found);
+        return if found.claims.is_empty() { of_nobody_known(comparison, &handling).unwrap_or(found) } else { found };
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
     let told = told(comparison, &slow, threads, longest, &handling);
     // Of many sleeps few are kept one by one.
     clocked.filter(|clocked| clocked.grown_ns(comparison) > told.grown_ns(comparison)).unwrap_or(told)
+}
+
+/// Sleeps of threads of which nobody saw that they handle requests; else what a timer tells.
+fn of_nobody_known(comparison: &Comparison<'_>, handling: &Handling<'_>) -> Option<Finding> {
+    let of_anybody = of_anybody::decide(comparison);
+    match &of_anybody {
+        Some(finding) if !finding.claims.is_empty() => of_anybody,
+        _ => timer::decide(comparison, handling).or(of_anybody),
+    }
 }
 
 /// Sleeps of handlers that were recorded one by one.
