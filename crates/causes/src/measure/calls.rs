@@ -6,14 +6,15 @@ use std::collections::HashMap;
 use fathom_evidence::kinds::span;
 use fathom_timeline::{Call, ThreadState};
 
-use crate::measure::cpu_shortage;
+use crate::measure::{cpu_shortage, requests};
 use crate::period::Period;
 use crate::{Comparison, Evidence, Support, format};
 
 /// Times longer than in the baseline before the other side counts as slower, but where that is most of what was lost.
 pub const SLOWER: f64 = 1.5;
 
-/// The part of the lost time that no chance makes: what calls took longer is as much, however little longer each was.
+/// The part of the lost time, or of what requests took longer, that no chance makes: what calls took longer is as much, however little longer
+/// each was.
 const MOST: f64 = 0.5;
 
 /// The part of the calls without an answer from which on that is what is said of the peer.
@@ -61,7 +62,7 @@ pub struct Slowest<'a> {
     pub calls: Calls,
     /// What it took for one before, in ns.
     pub usual_ns: Option<f64>,
-    /// Whether what all of them took longer is most of what was lost.
+    /// Whether what all of them took longer is most of what was lost, or of what requests took longer.
     is_most: bool,
 }
 
@@ -193,8 +194,8 @@ fn of_most<'a>(
         let key = |one: &Slowest<'_>| (one.added_ns(), one.calls.total_ns);
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.peer.cmp(a.peer))
     })?;
-    let lost_ns = comparison.excess().lost_ns();
-    let is_most = lost_ns > 0.0 && found.added_ns() >= MOST * lost_ns;
+    let is_most_of = |all_ns: f64| all_ns > 0.0 && found.added_ns() >= MOST * all_ns;
+    let is_most = is_most_of(comparison.excess().lost_ns()) || requests::longer_ns(comparison).is_some_and(is_most_of);
     Some(Slowest { is_most, ..found })
 }
 

@@ -21,6 +21,21 @@ pub fn per_second(period: &Period<'_>) -> Option<f64> {
     (counted_s > 0.0).then(|| requests_count(within) / counted_s)
 }
 
+/// By how much longer than in the baseline the requests of the slow time took, summed up, in ns.
+pub fn longer_ns(comparison: &Comparison<'_>) -> Option<f64> {
+    let (count, sum_ns) = sum_of(&comparison.slow);
+    let (usual_count, usual_sum_ns) = sum_of(comparison.baseline.as_ref()?);
+    (count > 0.0 && usual_count > 0.0).then(|| sum_ns - count * usual_sum_ns / usual_count)
+}
+
+/// How many requests began in a period, and the sum of their lengths in ns.
+fn sum_of(period: &Period<'_>) -> (f64, f64) {
+    let within = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
+    within.fold((0.0, 0.0), |(count, sum_ns), one| {
+        (count + one.weight, sum_ns + one.weight * one.duration_ns().max(0) as f64)
+    })
+}
+
 /// Whether a rate grew because there were more requests, as far as these were counted.
 pub fn grew_with(comparison: &Comparison<'_>, (slow, baseline): (f64, Option<f64>)) -> bool {
     let requests = per_second(&comparison.slow).zip(comparison.baseline.as_ref().and_then(per_second));
