@@ -148,6 +148,9 @@ pub trait Observer: Send {
     /// Adds what is new since the last look. What was lost meanwhile is added as losses.
     fn look(&mut self, found: &mut Recording);
 
+    /// Adds what goes on and was not added yet, for who takes the rows until now: it is added again when it is over, or has gone on for long.
+    fn so_far(&self, _found: &mut Recording) {}
+
     /// CPU time of threads that this observer started itself, until now: part of what it costs.
     fn own_threads_cpu_ns(&self) -> i64 {
         0

@@ -105,6 +105,10 @@ impl Observer for Standing {
         self.tell(&waited, found);
     }
 
+    fn so_far(&self, found: &mut Recording) {
+        self.tell(&self.looks.go_on(), found);
+    }
+
     fn finish(mut self: Box<Self>, found: &mut Recording) -> Vec<PathBuf> {
         let looks = self.walk();
         let mut waited = self.looks.see(self.clock.now_ns(), &looks);
@@ -139,7 +143,7 @@ impl Standing {
     }
 
     /// Waits whose stack is known: without one it is not known what they were for.
-    fn tell(&mut self, waited: &[Waited], found: &mut Recording) {
+    fn tell(&self, waited: &[Waited], found: &mut Recording) {
         for wait in waited {
             let stack_id = self.stacks.put(&wait.place, found);
             if stack_id != StackId(0) {

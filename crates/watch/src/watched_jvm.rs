@@ -292,9 +292,12 @@ impl WatchedJvm {
         (rows, observers)
     }
 
-    /// Rows of the time before, which stay where they are.
+    /// Rows of the time before, which stay where they are, and of what goes on until now.
     pub(crate) fn copy_kept(&self) -> Recording {
-        self.ring.copy()
+        let (mut rows, mut going_on) = (self.ring.copy(), Recording::default());
+        self.slots.iter().for_each(|slot| slot.observer.so_far(&mut going_on));
+        rows.absorb(going_on);
+        rows
     }
 
     /// What the recorder's collectors are reported: the same clock and limits.

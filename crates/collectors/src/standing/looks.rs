@@ -119,8 +119,8 @@ impl Looks {
     }
 
     /// What goes on, as far as it was seen and not told.
-    pub(super) fn go_on(&mut self) -> Vec<Waited> {
-        self.waits.values_mut().filter_map(|wait| wait.piece(wait.seen_ns)).collect()
+    pub(super) fn go_on(&self) -> Vec<Waited> {
+        self.waits.values().copied().filter_map(|mut wait| wait.piece(wait.seen_ns)).collect()
     }
 }
 
@@ -140,6 +140,17 @@ mod tests {
         }
         waited.extend(all.go_on());
         waited.iter().map(|one| (one.from_ns / MS, one.to_ns / MS)).collect()
+    }
+
+    #[test]
+    fn who_asks_for_what_goes_on_takes_nothing_away() {
+        let mut all = Looks::default();
+        for at in 0..5 {
+            all.see(at * PERIOD_NS, &[Look::of(7, 1, 0x1000)]);
+        }
+        let until_now: Vec<(i64, i64)> = all.go_on().iter().map(|one| (one.from_ns / MS, one.to_ns / MS)).collect();
+        assert_eq!((until_now, all.go_on().len()), (vec![(0, 400)], 1));
+        assert_eq!(all.see(5 * PERIOD_NS, &[]).len(), 1);
     }
 
     #[test]
