@@ -150,6 +150,11 @@ impl Admission {
         self.events.hits(id)
     }
 
+    /// The event of the host since then that hit a JVM.
+    pub(crate) fn event_of(&self, jvm: JvmKey, since_s: i64) -> Option<String> {
+        self.events.that_hit(jvm, since_s).map(str::to_owned)
+    }
+
     /// Whether a refusal is to be reported now: each once in an hour.
     pub(crate) fn reports(&mut self, jvm: JvmKey, skip: Skip, now_s: i64) -> bool {
         self.refusals_s.retain(|_, reported_s| now_s - *reported_s < HOUR_S);
@@ -181,7 +186,8 @@ impl Admission {
 
     /// The same for a reason that was reported before and refused for something that passes: it counts no second time.
     pub fn ask_again(&mut self, asked: &Question<'_>, now_s: i64) -> Option<Skip> {
-        self.decide(asked, now_s).skip
+        let was_part = self.events.was_part(asked.jvm, now_s).then_some(Skip::Together);
+        was_part.or_else(|| self.decide(asked, now_s).skip)
     }
 
     /// A JVM has ended, which takes no recording: it is reported unless that was done too often today, or nothing is reported.

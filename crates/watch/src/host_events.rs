@@ -11,7 +11,7 @@ use crate::triggers::Trigger;
 pub type JvmKey = (u32, u64);
 
 /// Two services turn slow within this time by chance less than once in years; it takes a few seconds of requests to notice.
-const TOGETHER_S: i64 = 10;
+pub(crate) const TOGETHER_S: i64 = 10;
 
 /// While the host has been short of something since the event began, later ones belong to it as well, as long as each follows the one before
 /// within this time.
@@ -125,6 +125,18 @@ impl HostEvents {
         self.events.iter().any(|event| event.first == first && now_s - event.began_s <= LASTS_S)
     }
 
+    /// The event since then that has a JVM among those that it hit.
+    pub(crate) fn that_hit(&self, jvm: JvmKey, since_s: i64) -> Option<&str> {
+        let is_of = |event: &&Event| event.began_s >= since_s && event.hits.iter().any(|(known, _)| *known == jvm);
+        self.events.iter().rev().find(is_of).map(|event| event.id.as_str())
+    }
+
+    /// Whether a JVM was part of an event that is over for less than a minute: what lasted then looks back on it.
+    pub(crate) fn was_part(&self, jvm: JvmKey, now_s: i64) -> bool {
+        let is_of = |event: &Event| event.first == jvm || event.hits.iter().any(|(known, _)| *known == jvm);
+        self.events.iter().any(|event| now_s - event.short_s <= GOES_ON_S && is_of(event))
+    }
+
     /// There is no recording after all.
     pub(crate) fn withdraw(&mut self, first: JvmKey) {
         if let Some(at) = self.events.iter().rposition(|event| event.first == first) {
@@ -174,6 +186,7 @@ mod tests {
         assert!(!sees(&mut events, A, 108), "its own reasons are not others'");
         assert!(!sees(&mut events, B, 111), "another illness, half a minute later");
         assert_eq!(pids(&events), [3, 2]);
+        assert_eq!((events.that_hit(C, 98), events.that_hit(C, 101), events.that_hit(A, 98)), (Some("x"), None, None));
     }
 
     #[test]
@@ -210,6 +223,16 @@ mod tests {
         assert_eq!(events.goes_on_at(B, 50), None);
         assert_eq!(events.goes_on_at(A, 95), Some("x"), "each follows the one before");
         assert_eq!(events.goes_on_at(A, 105), None, "it is over");
+    }
+
+    #[test]
+    fn what_is_asked_for_again_belongs_to_it_for_a_minute_more() {
+        let mut events = HostEvents::default();
+        events.begin(A, "x", 0);
+        short(&mut events, 1..=60);
+        assert!(sees(&mut events, B, 50));
+        assert!([A, B].iter().all(|jvm| events.was_part(*jvm, 120)));
+        assert!(!events.was_part(C, 70) && !events.was_part(B, 121));
     }
 
     #[test]

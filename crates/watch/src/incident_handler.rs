@@ -19,6 +19,7 @@ use crate::log;
 use crate::metrics::{Metrics, of_jvm};
 use crate::minutes::{self, Looks, Minute, Row};
 use crate::postponed::{Granted, Postponed};
+use crate::refusals::Refusals;
 use crate::retention;
 use crate::service_group;
 use crate::sidecars::{self, Begun};
@@ -45,6 +46,7 @@ pub(crate) struct IncidentHandler {
     /// Who keeps rows of minutes, if that is wanted.
     minutes: Option<Sender<minutes::Message>>,
     postponed: Postponed,
+    refusals: Refusals,
     kept: Kept,
     listener: Arc<Listener>,
     reporter: Sender<tell::Message>,
@@ -99,6 +101,7 @@ impl IncidentHandler {
             looks: Looks::default(),
             minutes: Some(minutes).filter(|_| keeps_minutes),
             postponed: Postponed::default(),
+            refusals: Refusals::default(),
             kept: Kept::default(),
             listener,
             reporter,
@@ -183,13 +186,25 @@ impl IncidentHandler {
         let Some(why) = skip else { return self.log("triggered", trigger, &[times]) };
         self.log("not_recorded", trigger, &[("why", why.into()), ("part_of", answer.event.clone().into()), times]);
         let now_s = now_ms() / 1000;
-        let reported = answer.skip.filter(|skip| self.admission().reports(self.key, *skip, now_s));
-        if reported.is_some() {
-            self.notice(watched, trigger, answer.times_today, reported);
-        }
         let before_s = watched.config().capture.before.as_secs() as i64;
         self.postponed.keep(trigger, answer, now_s);
-        self.kept.refused(trigger, answer, (now_s, before_s), reported.is_some_and(Skip::is_followed));
+        self.refusals.add(trigger, answer, now_s);
+        self.kept.refused(trigger, answer, (now_s, before_s));
+    }
+
+    /// Reports what was refused, but for what has turned out to be part of an event of the host.
+    fn report_refusals(&mut self, watched: &WatchedJvm, now_s: i64, is_over: bool) {
+        for refused in self.refusals.due(now_s, is_over) {
+            let event = self.admission().event_of(self.key, refused.since_s);
+            if let Some(event) = event {
+                self.kept.is_part_of(event);
+            } else if self.admission().reports(self.key, refused.skip, now_s) {
+                self.notice(watched, &refused.trigger, refused.times_today, Some(refused.skip));
+                if refused.skip.is_followed() {
+                    self.kept.is_awaited();
+                }
+            }
+        }
     }
 
     /// Tells at once that something was noticed, or why it is not recorded.
@@ -204,6 +219,7 @@ impl IncidentHandler {
 
     fn record(&mut self, watched: &mut WatchedJvm, trigger: &Trigger, times_today: usize) {
         self.postponed.clear();
+        self.refusals.clear();
         self.kept.clear();
         self.notice(watched, trigger, times_today, None);
         // The collectors of `watched` see nothing meanwhile.
@@ -381,6 +397,7 @@ impl Watcher for IncidentHandler {
             return self.record(watched, &trigger, times_today);
         }
         let is_over = !watched.jvm.target.is_alive();
+        self.report_refusals(watched, now_s, is_over);
         if is_over && self.tell_end(watched) {
             return;
         }

@@ -44,13 +44,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// A reason was refused at `now_s`, in a service that keeps the time before for `before_s`. The rows hold all reasons of their time; the
     /// first of the worst ones names them.
-    pub(crate) fn refused(
-        &mut self,
-        trigger: &Trigger,
-        answer: &Answer,
-        (now_s, before_s): (i64, i64),
-        is_awaited: bool,
-    ) {
+    pub(crate) fn refused(&mut self, trigger: &Trigger, answer: &Answer, (now_s, before_s): (i64, i64)) {
         let Some(skip) = answer.skip.filter(|skip| skip.keeps_the_ring()) else { return };
         self.written.retain(|(at_s, _)| now_s - at_s < AGAIN_S);
         let is_same = |other: &Trigger| (other.kind, &other.which) == (trigger.kind, &trigger.which);
@@ -62,7 +56,21 @@ impl Kept {
         let next_s = self.written.last().map_or(i64::MIN, |(at_s, _)| at_s + before_s);
         let due_s = (now_s + AFTER_S.min(before_s / 2)).max(next_s);
         let (trigger, times_today, event) = (trigger.clone(), answer.times_today, answer.event.clone());
-        self.pending = Some(Pending { trigger, times_today, skip, event, is_awaited, due_s });
+        self.pending = Some(Pending { trigger, times_today, skip, event, is_awaited: false, due_s });
+    }
+
+    /// It is part of an event of the host.
+    pub(crate) fn is_part_of(&mut self, event: String) {
+        if let Some(pending) = &mut self.pending {
+            pending.event.get_or_insert(event);
+        }
+    }
+
+    /// A message said that it is not recorded.
+    pub(crate) fn is_awaited(&mut self) {
+        if let Some(pending) = &mut self.pending {
+            pending.is_awaited = true;
+        }
     }
 
     /// The one of which the rows are to be taken now.
@@ -116,7 +124,7 @@ mod tests {
 
     fn refused(kept: &mut Kept, kind: Kind, skip: Skip, now_s: i64) {
         let answer = Answer { skip: Some(skip), times_today: 1, event: None };
-        kept.refused(&trigger(kind), &answer, (now_s, 60), false);
+        kept.refused(&trigger(kind), &answer, (now_s, 60));
     }
 
     /// At which seconds until 2000 rows are taken of what comes each second.

@@ -39,6 +39,7 @@ pub mod port;
 mod postponed;
 pub mod quiet;
 pub mod rare;
+mod refusals;
 mod retention;
 pub mod ring;
 mod rings;
