@@ -1,7 +1,7 @@
 //! Any bytes as a second of a ring that a killed service left: reading must end, and not panic, and what was read is whole and can be
 //! written again.
 
-#[path = "../../../crates/watch/src/rings/segment.rs"]
+#[path = "../../../crates/watch/src/segment.rs"]
 mod segment;
 
 pub(crate) fn run(bytes: &[u8]) {
