@@ -271,7 +271,7 @@ impl Default for Minutes {
 
 impl Default for Signals {
     fn default() -> Signals {
-        let collectors = ["hsperfdata", "requests", "jvm_probes", "cgroup", "threads", "sockets"];
+        let collectors = ["hsperfdata", "requests", "jvm_probes", "cgroup", "threads", "sockets", "scheduler"];
         Signals { collectors: collectors.map(str::to_owned).to_vec(), jvms_max: 50, requests_per_second: 200 }
     }
 }
