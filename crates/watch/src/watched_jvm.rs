@@ -29,6 +29,11 @@ const TICKS: u32 = 10;
 /// about. The others give totals, which a look each second reads as well.
 const EACH_TICK: [&str; 4] = ["hsperfdata", "jvm_probes", "requests", "scheduler"];
 
+/// A look at all threads costs more than the rest, and of a JVM that has nothing to do it shows the same each time: then it is made once in so
+/// many seconds. Waits go on in between.
+const LOOKS_AT_THREADS: &str = "scheduler";
+const IDLE_LOOK_S: u64 = 10;
+
 /// A collector that was refused is asked again after so many seconds, since a JVM that has just begun has not made its files, and
 /// then each so many.
 const ASK_AGAIN_S: [u64; 4] = [2, 5, 20, 60];
@@ -223,7 +228,9 @@ impl WatchedJvm {
     fn tick(&mut self, ticks: u32) {
         self.ticks += u64::from(ticks);
         let is_second = self.ticks.is_multiple_of(TICKS.into());
-        for slot in self.slots.iter_mut().filter(|slot| is_second || slot.is_each_tick) {
+        let rests = self.idle.is_it() && !self.ticks.is_multiple_of(u64::from(TICKS) * IDLE_LOOK_S);
+        let is_due = |slot: &&mut Slot| (is_second || slot.is_each_tick) && !(rests && slot.name == LOOKS_AT_THREADS);
+        for slot in self.slots.iter_mut().filter(is_due) {
             slot.observer.look(&mut self.found);
         }
     }
