@@ -1,5 +1,5 @@
-//! Requests that wait for time to pass while no thread of theirs does: virtual threads that sleep, answers that a timer delays. Whose
-//! thread keeps the time is woken by its clock once for each of them.
+//! Requests that wait for time to pass while no thread of theirs does: virtual threads that sleep, answers that a timer delays. The
+//! thread that keeps the time is woken by its clock once for each of them.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -35,8 +35,8 @@ pub(super) fn decide(comparison: &Comparison<'_>, handling: &Handling<'_>) -> Op
         return None;
     }
     let text = format!(
-        "{name} was woken by its clock {} times a second (baseline {}), {} times for each late request: who answers waits for time to pass, \
-         and no thread of its own is seen to",
+        "{name} was woken by its clock {} times a second (baseline {}), {} times for each late request: requests wait for time to pass, \
+         and no thread of theirs is seen to wait",
         format::number(now),
         format::number(before),
         format::number(per_request)
