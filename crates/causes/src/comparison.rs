@@ -240,20 +240,22 @@ impl<'a> Comparison<'a> {
     /// How long the slowest requests of each slow second (its 99th percentile) were later than usual, summed up; no
     /// second counts for more than itself, so that queues do not count. `None` if requests do not tell the slow time.
     pub fn requests_late_ns(&self) -> Option<f64> {
-        let slowdown = &self.slowdown;
-        let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
-        let of = |index: usize| p99_ns.get(index).copied().flatten();
+        let p99_ns = self.p99_ns()?;
         let usual_ns = self.usual_p99_ns().unwrap_or(0.0);
         let late = |p99_ns: f64| (p99_ns - usual_ns).clamp(0.0, BUCKET_NS as f64);
-        let is_told = slowdown.signals.contains(&SignalKind::RequestLatency);
-        is_told.then(|| slowdown.slow_buckets().filter_map(of).map(late).sum())
+        let is_told = self.slowdown.signals.contains(&SignalKind::RequestLatency);
+        is_told.then(|| self.slowdown.slow_buckets().filter_map(p99_ns).map(late).sum())
     }
 
     /// What 99 of 100 requests of a usual second stay below, in ns.
     pub fn usual_p99_ns(&self) -> Option<f64> {
+        median(self.slowdown.baseline_buckets().filter_map(self.p99_ns()?).collect())
+    }
+
+    /// The 99th percentile of the requests of a second, in ns, by its number.
+    fn p99_ns(&self) -> Option<impl Fn(usize) -> Option<f64>> {
         let p99_ns = &self.analysis.account.requests.as_ref()?.p99_ns;
-        let of = |index: usize| p99_ns.get(index).copied().flatten();
-        median(self.slowdown.baseline_buckets().filter_map(of).collect())
+        Some(|index: usize| p99_ns.get(index).copied().flatten())
     }
 
     /// Whether looks at threads told of waits as short as late requests were late by.
@@ -367,6 +369,11 @@ impl<'a> Comparison<'a> {
     pub fn thread_name(&self, tid: i64) -> &'a str {
         self.recording().threads.get(tid).map_or("", |thread| self.recording().text(thread.name))
     }
+}
+
+/// The name of a thread without the number at its end, which is the same for all of a pool.
+pub(crate) fn stem(name: &str) -> &str {
+    name.trim_end_matches(|last: char| last.is_ascii_digit())
 }
 
 /// Waits of the application's threads that lie in some time, at least in part.

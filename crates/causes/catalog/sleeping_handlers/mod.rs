@@ -76,7 +76,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let (slow, baseline) = waits_below::both(comparison, |period| of_requests(period, &handling));
     let Some(longest) = slow.longest() else {
         let found = clocked.unwrap_or_else(|| by_the_clock::of_others(comparison));
-        return if found.claims.is_empty() { of_nobody_known(comparison, &handling).unwrap_or(found) } else { found };
+        return if found.claims.is_empty() {
+            of_unknown_threads(comparison, &handling).unwrap_or(found)
+        } else {
+            found
+        };
     };
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
     let told = told(comparison, &slow, threads, longest, &handling);
@@ -84,8 +88,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     clocked.filter(|clocked| clocked.grown_ns(comparison) > told.grown_ns(comparison)).unwrap_or(told)
 }
 
-/// Sleeps of threads of which nobody saw that they handle requests; else what a timer tells.
-fn of_nobody_known(comparison: &Comparison<'_>, handling: &Handling<'_>) -> Option<Finding> {
+/// Sleeps of threads that were not seen to handle requests; else what a timer shows.
+fn of_unknown_threads(comparison: &Comparison<'_>, handling: &Handling<'_>) -> Option<Finding> {
     let of_anybody = of_anybody::decide(comparison);
     match &of_anybody {
         Some(finding) if !finding.claims.is_empty() => of_anybody,

@@ -9,6 +9,7 @@ use fathom_timeline::ThreadState;
 
 use super::Handling;
 use crate::cause::Claim;
+use crate::comparison::stem;
 use crate::limits::MIN_SAMPLES;
 use crate::{Comparison, Finding, Period, Support, format};
 
@@ -75,12 +76,9 @@ fn ran_out<'c>(period: &Period<'c>, handling: &Handling<'_>) -> BTreeMap<&'c str
     for ((call, tid), series) in period.sources.counters(counter::SYSTEM_CALLS_FAILED_COUNT) {
         let name = recording.threads.get(tid).map_or("", |thread| recording.text(thread.name));
         if recording.text(call) == TIMED && !name.is_empty() && !handling.is_by(tid) {
-            *found.entry(without_number(name)).or_default() += period.rise(&series) / period.seconds();
+            *found.entry(stem(name).trim_end_matches(['-', '#', ' '])).or_default() +=
+                period.rise(&series) / period.seconds();
         }
     }
     found
-}
-
-fn without_number(name: &str) -> &str {
-    name.trim_end_matches(|last: char| last.is_ascii_digit() || matches!(last, '-' | '#' | ' '))
 }

@@ -9,6 +9,7 @@ use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use super::line::{Line, Waiters};
 use crate::Comparison;
+use crate::comparison::stem;
 use crate::limits::MIN_SAMPLES;
 use crate::measure::stacks::{self, is_below};
 use crate::period::Period;
@@ -49,11 +50,6 @@ pub(super) fn pools(comparison: &Comparison<'_>, waiters: &Waiters<'_>) -> Vec<P
     let pools = pools.map(|(name, workers)| (name, waiters.line(&workers), workers));
     let waited_for = pools.filter(|(_, line, _)| !line.time.is_empty());
     waited_for.map(|(name, line, workers)| Pool::of(comparison, name, workers, line)).collect()
-}
-
-/// A name without the number at its end.
-fn stem(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
 /// Threads that were seen below the loop of a worker, in samples or in their waits for work.
