@@ -184,6 +184,13 @@ impl BlockDetector {
         self.slow_since_s.is_some()
     }
 
+    /// By how many levels a block is above what is typical, if it is higher than nine in ten; nothing where too little is known.
+    pub(crate) fn rise(&self, scale: &TimeScale, level: Level) -> Option<u8> {
+        let known = Some(self.history.all()).filter(|known| known.count() >= scale.known_min)?;
+        let (typical, high) = known.quantile(0.5).zip(known.quantile(0.9))?;
+        Some(if level > high { level.0 - typical.0 } else { 0 })
+    }
+
     /// Whether the last block was too high, and is not learned.
     pub(crate) fn is_high(&self) -> bool {
         !self.high.is_empty()

@@ -78,6 +78,11 @@ impl ChangeDetector {
         self.detectors[0].usual(&self.scales[0])
     }
 
+    /// By how many levels a point is above what is typical, if it is among the highest tenth; nothing where too little is known.
+    pub(crate) fn rise(&self, point: Level) -> Option<u8> {
+        self.detectors[0].rise(&self.scales[0], point)
+    }
+
     /// After a time without points what was before it is not in a row with what comes. Long blocks go on: a service that is asked
     /// for some minutes of each quarter of an hour would never have one.
     pub fn pause(&mut self, at_s: i64) {

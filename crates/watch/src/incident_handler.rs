@@ -25,6 +25,7 @@ use crate::service_group;
 use crate::sidecars::{self, Begun};
 use crate::signals::Second;
 use crate::tell::{self, Notice};
+use crate::together::Together;
 use crate::triggers::{Kind, Trigger};
 use crate::usual::Usual;
 use crate::watched_jvm::{WatchedJvm, Watcher, now_ms};
@@ -37,6 +38,7 @@ pub(crate) struct IncidentHandler {
     service: String,
     labels: Vec<(&'static str, String)>,
     admission: Arc<Mutex<Admission>>,
+    together: Arc<Mutex<Together>>,
     metrics: Metrics,
     jobs: Sender<Option<Job>>,
     stop: Arc<AtomicBool>,
@@ -61,6 +63,7 @@ pub(crate) struct IncidentHandler {
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) admission: Arc<Mutex<Admission>>,
+    pub(crate) together: Arc<Mutex<Together>>,
     pub(crate) metrics: Metrics,
     pub(crate) jobs: Sender<Option<Job>>,
     pub(crate) minutes: Sender<minutes::Message>,
@@ -86,13 +89,14 @@ impl IncidentHandler {
             container: jvm.container.clone(),
         };
         let labels = of_jvm(&jvm.main, jvm.target.pid);
-        let Shared { admission, metrics, jobs, minutes, listener, reporter } = shared;
+        let Shared { admission, together, metrics, jobs, minutes, listener, reporter } = shared;
         IncidentHandler {
             key,
             about,
             service: service_group::of(jvm),
             labels,
             admission,
+            together,
             metrics,
             jobs,
             stop,
@@ -120,6 +124,15 @@ impl IncidentHandler {
 
     fn admission(&self) -> MutexGuard<'_, Admission> {
         self.admission.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What this JVM has to tell of all services of the host.
+    fn of_all(&self, watched: &WatchedJvm, now_s: i64) -> Option<Trigger> {
+        let rise = watched.triggers().rise()?;
+        let mut together = self.together.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = together.see(self.key, rise, now_s)?;
+        let at_ns = watched.order().clock.now_ns();
+        Some(Trigger { kind: Kind::HostShort, which: seen.short_of.to_owned(), says: seen.says(), at_ns })
     }
 
     /// Asks whether there may be a recording that would go to this place.
@@ -158,7 +171,7 @@ impl IncidentHandler {
         let now = (now_ms() / 1000, watched.order().clock.now_ns());
         let mut postponed = std::mem::take(&mut self.postponed);
         let refusal = |trigger: &Trigger| self.ask_again(&capture::place(watched, trigger), trigger, now.0);
-        let granted = postponed.ask(now, |trigger| watched.lasts(trigger), refusal);
+        let granted = postponed.ask(now, |trigger| watched.triggers().lasts(trigger), refusal);
         self.postponed = postponed;
         let granted = granted?;
         self.log("triggered", &granted.trigger, &[(granted.why, true.into())]);
@@ -378,7 +391,9 @@ impl Watcher for IncidentHandler {
     /// The first reason that is granted is recorded; the others of the same second are reported in the log.
     fn triggered(&mut self, watched: &mut WatchedJvm, triggers: &[Trigger]) {
         let now_s = now_ms() / 1000;
-        match triggers {
+        let of_all = self.of_all(watched, now_s);
+        let triggers: Vec<&Trigger> = triggers.iter().chain(&of_all).collect();
+        match triggers[..] {
             [] => self.usual.keep(watched, now_s),
             _ => self.usual.noticed(now_s),
         }
@@ -426,7 +441,7 @@ mod tests {
         let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
         let (reporter, _told) = channel();
         let shared =
-            Shared { admission, metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), reporter };
+            Shared { admission, together: Arc::default(), metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), reporter };
         let mut handler = IncidentHandler::new(&no_jvm(), (shared, Path::new("/proc")), false, Arc::default());
         // Nothing is free there.
         let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };

@@ -55,6 +55,7 @@ pub mod status;
 pub mod targets;
 mod tell;
 mod times;
+mod together;
 pub mod triggers;
 mod trusted;
 mod usual;

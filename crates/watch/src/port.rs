@@ -130,6 +130,16 @@ pub struct Port {
     stalls_s: VecDeque<i64>,
     reported_s: VecDeque<i64>,
     is_hung: bool,
+    rise: Option<Rise>,
+}
+
+/// How a port's last point is among all of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rise {
+    /// Requests of the point.
+    pub count: u32,
+    /// By how many levels they took longer than usual; 0 where one in ten points is as high.
+    pub levels: u8,
 }
 
 impl Default for Port {
@@ -147,6 +157,7 @@ impl Default for Port {
             stalls_s: VecDeque::new(),
             reported_s: VecDeque::new(),
             is_hung: false,
+            rise: None,
         }
     }
 }
@@ -165,6 +176,11 @@ impl Port {
         slow.into_iter().chain(stall).chain(rare).chain(hung).collect()
     }
 
+    /// How its point of this second is among all of its own, if there is one.
+    pub fn rise(&self) -> Option<Rise> {
+        self.rise
+    }
+
     /// Whether it is slow or hangs at present.
     pub fn is_ill(&self) -> bool {
         self.is_hung || self.is_slow()
@@ -181,6 +197,7 @@ impl Port {
     }
 
     fn slow(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
+        self.rise = None;
         if second.answered.count() > 0 {
             self.gathered.merge(&second.answered);
             self.gathered_since_s.get_or_insert(at_s);
@@ -194,14 +211,23 @@ impl Port {
         let gathered = std::mem::take(&mut self.gathered);
         let was_slow = self.is_slow();
         let of_these = usize::from(are_many);
-        let tail = self.tails[of_these].see(at_s, gathered.quantile(TAIL)?, floors.slow);
-        let median = gathered.quantile_in_halves(MEDIAN)?;
+        let (tail, median) = (gathered.quantile(TAIL)?, gathered.quantile_in_halves(MEDIAN)?);
+        let rise = if tail >= floors.slow { self.levels_above(of_these, (tail, median)) } else { Some(0) };
+        self.rise = rise.map(|levels| Rise { count: gathered.count(), levels });
+        let tail = self.tails[of_these].see(at_s, tail, floors.slow);
         let median = self.medians[of_these].see(at_s, median, floors.slow.in_halves());
         let tail = tail.map(|slow| (Quantile::Tail, slow.level.from_ns(), slow.usual.to_ns()));
         let median =
             median.map(|slow| (Quantile::Median, slow.level.half_from_ns(), slow.usual.above(1).half_from_ns()));
         let (quantile, from_ns, below_ns) = tail.or(median).filter(|_| !was_slow)?;
         Some(Finding::Slow { quantile, from_ns, below_ns })
+    }
+
+    /// The tail or the median may be what rises, which is known to half a level.
+    fn levels_above(&self, of_these: usize, (tail, median): (Level, Level)) -> Option<u8> {
+        let tail = self.tails[of_these].rise(tail)?;
+        let median = self.medians[of_these].rise(median)? / 2;
+        Some(tail.max(median))
     }
 
     fn rare(&mut self, at_s: i64, second: &PortSecond, floors: Floors) -> Option<Finding> {
@@ -316,6 +342,25 @@ mod tests {
         assert!(matches!(&stall[..], [(300, Finding::Stall { count: 12, .. })]), "{stall:?}");
         let hung = found(healthy(300).chain((0..30).map(|at| second(&[], 2 + at * 10))).chain(healthy(20)));
         assert!(matches!(&hung[..], [(302, Finding::Hung { for_s: 3, .. })]), "{hung:?}");
+    }
+
+    #[test]
+    fn a_point_is_compared_with_all_of_its_own() {
+        let mut port = Port::default();
+        let mut rise = |at: i64, ms: f64, count: u32| {
+            port.see(at, &second(&[(ms, count)], 2), FLOORS);
+            port.rise()
+        };
+        for at in 0..200 {
+            let known = rise(at, if at % 20 == 0 { 30.0 } else { 8.0 }, 90).map(|rise| rise.levels);
+            assert_eq!(known, if at < 50 { None } else if at % 20 == 0 { Some(8) } else { Some(0) }, "{at}");
+        }
+        assert_eq!(rise(200, 16.0, 90), Some(Rise { count: 90, levels: 4 }), "less than its worst seconds");
+        assert_eq!((rise(201, 0.5, 90).map(|rise| rise.levels), rise(202, 16.0, 3)), (Some(0), None));
+        for at in 203..260 {
+            rise(at, 16.0, 90);
+        }
+        assert_eq!(rise(260, 16.0, 90).map(|rise| rise.levels), Some(0), "one in ten is as high");
     }
 
     #[test]

@@ -149,6 +149,7 @@ pub fn run(mut config: Config, file: Option<PathBuf>, keeps_folder: bool, progra
     let mut service = Service {
         shared: Shared {
             admission,
+            together: Arc::default(),
             metrics,
             jobs,
             minutes: minutes.clone(),
@@ -391,9 +392,13 @@ impl Service {
     fn look_at_host(&mut self) {
         let short = self.shortage.look();
         let uids = self.watched.values().map(|watched| watched.jvm.target.uid).collect();
+        let now_s = now_ms() / 1000;
+        if let Ok(mut together) = self.shared.together.lock() {
+            together.host_second(now_s, short);
+        }
         if let Ok(mut admission) = self.shared.admission.lock() {
             if short.is_some() {
-                admission.is_short(now_ms() / 1000);
+                admission.is_short(now_s);
             }
             admission.set_users(&uids);
         }

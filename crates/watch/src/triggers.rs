@@ -37,6 +37,8 @@ pub enum Kind {
     Vanished,
     /// Sockets of the process dropped what was sent to them, mostly as they were full.
     Lost,
+    /// Most services of the host turned slow together, and it is short of something.
+    HostShort,
     /// A rule of the configuration.
     Rule,
     /// Somebody asked.
@@ -57,6 +59,7 @@ impl Kind {
             Kind::OomKill => "oom_kill",
             Kind::Vanished => "vanished",
             Kind::Lost => "lost",
+            Kind::HostShort => "host_short",
             Kind::Rule => "rule",
             Kind::ByHand => "by_hand",
         }
@@ -92,9 +95,13 @@ impl Kind {
         match self {
             Kind::RequestsHung | Kind::OomKill | Kind::Vanished => Severity::Critical,
             Kind::RequestsRare | Kind::Lost | Kind::ByHand => Severity::Info,
-            Kind::RequestsSlow | Kind::RequestsStall | Kind::Stop | Kind::Wait | Kind::Throttled | Kind::Rule => {
-                Severity::Warning
-            }
+            Kind::RequestsSlow
+            | Kind::RequestsStall
+            | Kind::Stop
+            | Kind::Wait
+            | Kind::Throttled
+            | Kind::HostShort
+            | Kind::Rule => Severity::Warning,
         }
     }
 }
@@ -170,6 +177,12 @@ impl Triggers {
             Kind::Rule => self.rules.iter().any(|rule| rule.name() == trigger.which && rule.holds()),
             _ => false,
         }
+    }
+
+    /// By how many levels requests of the port that has most of them took longer than usual in the last second; nothing where they were too
+    /// few.
+    pub fn rise(&self) -> Option<u8> {
+        self.ports.values().filter_map(Port::rise).max_by_key(|rise| rise.count).map(|rise| rise.levels)
     }
 
     fn of_events(&self, second: &Second) -> impl Iterator<Item = Reported> + use<> {

@@ -312,9 +312,9 @@ impl WatchedJvm {
         &self.order
     }
 
-    /// Whether a reason that was reported is still there.
-    pub(crate) fn lasts(&self, trigger: &Trigger) -> bool {
-        self.triggers.lasts(trigger)
+    /// What its reasons come from.
+    pub(crate) fn triggers(&self) -> &Triggers {
+        &self.triggers
     }
 
     /// What others want of it.
