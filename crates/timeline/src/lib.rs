@@ -67,6 +67,7 @@ pub use stood_still::StoodStill;
 pub use stops::StopSpan;
 pub use traffic::Traffic;
 pub use traffic::calls::Call;
+pub use traffic::peers::is_loopback;
 pub use traffic::unsent::Unsent;
 pub use traffic::users::{AT_SOCKETS, Answer, Port, Request, count as requests_count, rank_of_requests};
 pub use unanswered::Unanswered;

@@ -3,7 +3,7 @@
 pub(crate) mod called;
 pub(crate) mod calls;
 mod clients;
-mod peers;
+pub(crate) mod peers;
 mod same_port;
 pub(crate) mod unsent;
 pub(crate) mod users;

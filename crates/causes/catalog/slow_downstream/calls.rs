@@ -39,7 +39,10 @@ pub(super) fn coarse(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<
 
 fn slower(comparison: &Comparison<'_>, slowest: &Slowest<'_>, waiting: &Evidence) -> Finding {
     let (support, mean) = (slowest.support(comparison), slowest.mean(comparison));
-    let says = format!("{}: delays of this process are not in it", slowest.says());
+    let mut says = format!("{}: delays of this process are not in it", slowest.says());
+    if slowest.may_lack_cpus(comparison) {
+        says += "; it is on this host, where other processes took the CPUs: perhaps it waited for them";
+    }
     let mut finding = Finding::new(support, says).with(waiting.clone()).with(mean).claiming(comparison, is_ours);
     // Threads that wait for a client library do so under another name; as much of that as the peer took longer is its.
     finding.claims.extend(waits::for_calls_of_others(comparison, slowest.added_ns()));

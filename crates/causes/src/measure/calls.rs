@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::kinds::span;
-use fathom_timeline::{Call, ThreadState};
+use fathom_timeline::{Call, ThreadState, is_loopback};
 
 use crate::measure::{cpu_shortage, requests};
 use crate::period::Period;
@@ -92,16 +92,21 @@ impl Slowest<'_> {
         }
     }
 
-    /// How well it is seen that the peer is slow. It may be on this machine, and stand in line for a CPU there where others take them,
-    /// as this process does then.
+    /// How well it is seen that the peer is slow. It may be on this host, and stand in line for a CPU where others take them, as this process
+    /// does then. That this one finds a CPU tells nothing of a peer that is known to be here: who runs rarely is let run before who runs much.
     pub fn support(&self, comparison: &Comparison<'_>) -> Support {
         let is_crowded = cpu_shortage(comparison).by_others.is_some();
         match self.usual_ns {
             Some(_) if self.as_before_ns().is_some() => Support::Absent,
-            _ if is_crowded && !finds_a_cpu(comparison) => Support::Weak,
+            _ if self.may_lack_cpus(comparison) || is_crowded && !finds_a_cpu(comparison) => Support::Weak,
             Some(_) if !is_crowded => Support::Observed,
             _ => Support::Consistent,
         }
+    }
+
+    /// Whether the peer is on this host, and other processes took its CPUs.
+    pub fn may_lack_cpus(&self, comparison: &Comparison<'_>) -> bool {
+        is_loopback(self.peer) && cpu_shortage(comparison).by_others.is_some()
     }
 
     /// How long it takes to answer, as a sentence without an end.

@@ -173,8 +173,8 @@ fn peer_of_call(recording: &Recording, call: &Span) -> Option<(String, u32)> {
     Some((peer, port))
 }
 
-/// Whether a peer is on this host.
-pub(crate) fn is_loopback(name: &str) -> bool {
+/// Whether a peer is on this host, by the name or address that it was called with.
+pub fn is_loopback(name: &str) -> bool {
     begins_with(name, &["127.", "localhost:", "::1", "[::1]", "0:0:0:0:0:0:0:1"])
 }
 
