@@ -114,7 +114,7 @@ words! {
         PAGE_FAULT = "page_fault";
         /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `futex`: a lock, a condition, or a sleep of Java; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";
-        /// A wait of which looks at the thread alone tell. By a profiler's samples of the wall clock: from the first to the last look that found the thread in it; made when a recording is opened. By thread dumps: the time that these stand for. By looks of `fathom watch` (source `standing`): half of the time to the looks before and after included, of waits that two looks or more found, so long ones only. Name: the class of the lock or blocker. Detail: how, looks, previous_owner, address, deadlock.
+        /// A wait of which looks at the thread alone tell. By a profiler's samples of the wall clock: from the first to the last look that found the thread in it; made when a recording is opened. By thread dumps: the time that these stand for. By looks of `fathom watch` (source `standing`): half of the time to the looks before and after included, of waits that had gone on for a twentieth of a second at a look, as far as that is known, or that two looks found; so only some of the short ones. Name: the class of the lock or blocker. Detail: how, looks, previous_owner, address, deadlock.
         SAMPLED_WAIT = "sampled_wait";
         /// Runnable but not running for long. Detail: cpu, instead_tid, instead (who ran on that CPU), preempted.
         RUN_QUEUE_WAIT = "run_queue_wait";

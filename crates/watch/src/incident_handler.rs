@@ -440,8 +440,15 @@ mod tests {
         let admission = Arc::new(Mutex::new(Admission::new(&Config::default(), 0)));
         let ((jobs, _jobs), (minutes, _minutes)) = (channel(), channel());
         let (reporter, _told) = channel();
-        let shared =
-            Shared { admission, together: Arc::default(), metrics: Metrics::default(), jobs, minutes, listener: Arc::default(), reporter };
+        let shared = Shared {
+            admission,
+            together: Arc::default(),
+            metrics: Metrics::default(),
+            jobs,
+            minutes,
+            listener: Arc::default(),
+            reporter,
+        };
         let mut handler = IncidentHandler::new(&no_jvm(), (shared, Path::new("/proc")), false, Arc::default());
         // Nothing is free there.
         let config = Config { folder: PathBuf::from("/proc"), ..Config::default() };

@@ -40,7 +40,9 @@ pub(crate) struct SlowTogether {
 impl SlowTogether {
     pub(crate) fn says(&self) -> String {
         let SlowTogether { slow, of, short_of } = self;
-        format!("{slow} of {of} services take half as long again as usual, or more, at the same time, and the host is short of {short_of}")
+        format!(
+            "{slow} of {of} services take half as long again as usual, or more, at the same time, and the host is short of {short_of}"
+        )
     }
 }
 
@@ -139,12 +141,18 @@ mod tests {
 
     #[test]
     fn most_of_them_slower_while_the_host_is_short_of_something() {
-        let rise = |service: u32, now_s: i64| Some(if is_neighbour_there(now_s) && service > 1 { 3 + service as u8 } else { 0 });
+        let rise = |service: u32, now_s: i64| {
+            Some(if is_neighbour_there(now_s) && service > 1 { 3 + service as u8 } else { 0 })
+        };
         let expected = SlowTogether { slow: 6, of: 8, short_of: "CPUs" };
         assert_eq!(told(8, 300, neighbour, rise), [(106, 7, expected)], "the slowest one tells, once");
         assert_eq!(told(8, 300, |_| None, rise), [], "the host has all that they need");
         assert_eq!(told(5, 300, neighbour, rise), [], "three of five");
-        assert_eq!(told(8, 300, neighbour, |service, now_s| rise(service, now_s).filter(|_| now_s % 5 == 0)), [], "too few requests");
+        assert_eq!(
+            told(8, 300, neighbour, |service, now_s| rise(service, now_s).filter(|_| now_s % 5 == 0)),
+            [],
+            "too few requests"
+        );
         assert_eq!(told(2, 300, neighbour, |_, now_s| rise(7, now_s)), [], "two may do so by chance");
     }
 

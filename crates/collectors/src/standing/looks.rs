@@ -2,7 +2,7 @@
 //!
 //! A thread that has not left a CPU between two looks is in one wait. A look stands for half of the time to the one before and half of
 //! the time to the one after it: a wait that was seen at three looks of a tenth of a second took between 0.2 and 0.4 s, and no more is
-//! known.
+//! known. When it began is known better of a thread that waited at the look before as well: by when it last got a CPU, and what it ran since.
 
 use rustc_hash::FxHashMap;
 
@@ -13,6 +13,9 @@ pub(super) const PERIOD_NS: i64 = 100_000_000;
 
 /// Where looks are further apart than this, none stands for time before or after it: a machine that stood still looks like that.
 const FAR_APART_NS: i64 = 5 * PERIOD_NS / 2;
+
+/// A wait that has gone on for so long counts at its first look; others at their second.
+const LONG_NS: i64 = PERIOD_NS / 2;
 
 /// What goes on is reported piece by piece, each as long as all before it: between these two, in ns. So who takes the rows of the last
 /// minute at any time has nearly all of each wait, and threads that stand for days make few rows.
@@ -37,17 +40,53 @@ pub(super) struct Waited {
 #[derive(Debug, Clone, Copy)]
 struct Wait {
     switches: u64,
+    ran_ns: i64,
     place: Place,
     from_ns: i64,
     seen_ns: i64,
     told_to_ns: i64,
-    looks: u32,
+    is_long: bool,
 }
 
 impl Wait {
+    /// One that is seen for the first time, of which not more than this is known to be over.
+    fn begun(look: &Look, now_ns: i64, stood_ns: i64, is_long: bool) -> Wait {
+        let from_ns = now_ns - stood_ns;
+        let Look { switches, ran_ns, .. } = *look;
+        Wait { switches, ran_ns, place: look.place(), from_ns, seen_ns: now_ns, told_to_ns: from_ns, is_long }
+    }
+
+    fn is_of(&self, look: &Look) -> bool {
+        (self.switches, self.place) == (look.switches, look.place())
+    }
+
+    /// It has lasted until now.
+    fn go_on(&mut self, now_ns: i64) -> Option<Waited> {
+        (self.seen_ns, self.is_long) = (now_ns, true);
+        if self.is_piece_due(now_ns) { self.piece(now_ns) } else { None }
+    }
+
+    /// The thread is in another wait now.
+    fn turn_into(&mut self, look: &Look, now_ns: i64, half_ns: i64) -> Option<Waited> {
+        let stood_ns = self.next_ns(look).map(|stood_ns| stood_ns.min(now_ns - self.seen_ns));
+        let is_long = stood_ns.is_some_and(|stood_ns| stood_ns >= LONG_NS);
+        let next = Wait::begun(look, now_ns, stood_ns.unwrap_or(half_ns), is_long);
+        // It may have ended at any time until then, but for the next one.
+        let ended_ns = (self.seen_ns + half_ns).min(next.from_ns).max(self.seen_ns);
+        let ended = self.piece(ended_ns);
+        *self = next;
+        ended
+    }
+
+    /// For how long a thread has at least been in the wait after this one. What it ran since this one is more than what it ran before that.
+    fn next_ns(&self, look: &Look) -> Option<i64> {
+        let ran_ns = look.ran_ns.saturating_sub(self.ran_ns).max(0);
+        look.arrived_ago_ns.map(|ago_ns| ago_ns.saturating_sub(ran_ns).max(0))
+    }
+
     fn piece(&mut self, to_ns: i64) -> Option<Waited> {
         let from_ns = std::mem::replace(&mut self.told_to_ns, to_ns);
-        (self.looks > 1 && to_ns > from_ns).then_some(Waited { place: self.place, from_ns, to_ns })
+        (self.is_long && to_ns > from_ns).then_some(Waited { place: self.place, from_ns, to_ns })
     }
 
     fn is_piece_due(&self, now_ns: i64) -> bool {
@@ -73,23 +112,12 @@ impl Looks {
         let mut waited = Vec::new();
         let mut switches = 0_u64;
         for look in looks {
-            let place = look.place();
-            match self.waits.get_mut(&look.tid) {
-                Some(wait) if (wait.switches, wait.place) == (look.switches, place) => {
-                    (wait.seen_ns, wait.looks) = (now_ns, wait.looks.saturating_add(1));
-                    waited.extend(if wait.is_piece_due(now_ns) { wait.piece(now_ns) } else { None });
-                    continue;
-                }
-                Some(wait) => {
-                    let more = look.switches.saturating_sub(wait.switches);
-                    switches = switches.saturating_add(more);
-                    waited.extend(wait.piece(wait.seen_ns + half_ns));
-                }
-                None => {}
-            }
-            let from_ns = now_ns - half_ns;
-            let wait = Wait { switches: look.switches, place, from_ns, seen_ns: now_ns, told_to_ns: from_ns, looks: 1 };
-            self.waits.insert(look.tid, wait);
+            let Some(wait) = self.waits.get_mut(&look.tid) else {
+                self.waits.insert(look.tid, Wait::begun(look, now_ns, half_ns, false));
+                continue;
+            };
+            switches = switches.saturating_add(look.switches.saturating_sub(wait.switches));
+            waited.extend(if wait.is_of(look) { wait.go_on(now_ns) } else { wait.turn_into(look, now_ns, half_ns) });
         }
         self.waits.retain(|_, wait| {
             let goes_on = wait.seen_ns == now_ns;
@@ -106,16 +134,16 @@ impl Looks {
         self.quiet_looks >= QUIET_LOOKS
     }
 
-    /// Where threads wait that were seen in their wait more than once, those that began last first.
+    /// Where threads wait whose wait counts, those that began last first.
     pub(super) fn places(&self) -> Vec<Place> {
-        let mut waits: Vec<&Wait> = self.waits.values().filter(|wait| wait.looks > 1).collect();
+        let mut waits: Vec<&Wait> = self.waits.values().filter(|wait| wait.is_long).collect();
         waits.sort_unstable_by_key(|wait| (-wait.from_ns, wait.place.tid));
         waits.iter().map(|wait| wait.place).collect()
     }
 
     /// Whether a thread is still in the wait of the last look.
     pub(super) fn still(&self, look: &Look) -> bool {
-        self.waits.get(&look.tid).is_some_and(|wait| (wait.switches, wait.place) == (look.switches, look.place()))
+        self.waits.get(&look.tid).is_some_and(|wait| wait.is_of(look))
     }
 
     /// What goes on, as far as it was seen and not told.
@@ -158,6 +186,24 @@ mod tests {
         let looks = [(0, Some(1)), (100, Some(2)), (200, Some(3)), (300, Some(3)), (400, Some(3)), (500, Some(4))];
         assert_eq!(waits(&looks), [(150, 450)]);
         assert_eq!(waits(&looks[..5]), [(150, 400)], "that it goes on is all that is known");
+    }
+
+    #[test]
+    fn when_a_wait_began_is_known_by_when_its_thread_last_ran() {
+        // When it last got a CPU before the second look, and what it ran between the looks.
+        let waits = |arrived_ago_ms: i64, ran_ms: i64| {
+            let mut all = Looks::default();
+            all.see(0, &[Look::of(7, 1, 0x1000)]);
+            let arrived_ago_ns = Some(arrived_ago_ms * MS);
+            all.see(100 * MS, &[Look { arrived_ago_ns, ran_ns: ran_ms * MS, ..Look::of(7, 3, 0x2000) }]);
+            let mut waited = all.see(200 * MS, &[Look { ran_ns: ran_ms * MS, ..Look::of(7, 4, 0x1000) }]);
+            waited.extend(all.go_on());
+            waited.iter().map(|one| (one.from_ns / MS, one.to_ns / MS)).collect::<Vec<_>>()
+        };
+        assert_eq!(waits(72, 2), [(30, 150)], "one look");
+        assert_eq!(waits(72, 40), [], "perhaps it ran for most of that");
+        assert_eq!(waits(40, 1), [], "a short wait");
+        assert_eq!(waits(900, 0), [(0, 150)], "no longer than since the look before, at which it was in another one");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::bpf::{halves, words};
 const REGISTERS: usize = 34;
 
 /// Bytes of one look.
-const BYTES: usize = (2 + REGISTERS) * 8;
+const BYTES: usize = (4 + REGISTERS) * 8;
 
 /// Where the kernel keeps the stack pointer, and the first argument of a system call.
 const STACK_POINTER: usize = if cfg!(target_arch = "x86_64") { 19 } else { 31 };
@@ -26,6 +26,10 @@ pub(super) struct Look {
     pub(super) tid: u32,
     /// How often it has left a CPU.
     pub(super) switches: u64,
+    /// What it has run since its start.
+    pub(super) ran_ns: i64,
+    /// When it last got a CPU, before the look; none where that is not known.
+    pub(super) arrived_ago_ns: Option<i64>,
     /// Its registers in user mode, in the order in which the kernel keeps them for a debugger.
     pub(super) registers: [u64; REGISTERS],
 }
@@ -39,7 +43,7 @@ impl Look {
     pub(super) fn of(tid: u32, switches: u64, stack_pointer: u64) -> Look {
         let mut registers = [0; REGISTERS];
         registers[STACK_POINTER] = stack_pointer;
-        Look { tid, switches, registers }
+        Look { tid, switches, ran_ns: 0, arrived_ago_ns: None, registers }
     }
 }
 
@@ -49,7 +53,9 @@ pub(super) fn looks(bytes: &[u8]) -> Vec<Look> {
         let mut all = words(bytes);
         let mut next = || all.next().unwrap_or(0);
         let (tid, _) = halves(next());
-        Look { tid, switches: next(), registers: [(); REGISTERS].map(|()| next()) }
+        let (switches, ran_ns, arrived_ago_ns) = (next(), next() as i64, next() as i64);
+        let arrived_ago_ns = Some(arrived_ago_ns).filter(|ago_ns| *ago_ns > 0);
+        Look { tid, switches, ran_ns, arrived_ago_ns, registers: [(); REGISTERS].map(|()| next()) }
     };
     bytes.chunks_exact(BYTES).map(look).collect()
 }
@@ -60,13 +66,14 @@ mod tests {
 
     #[test]
     fn looks_are_read_as_far_as_they_are_whole() {
-        let mut bytes: Vec<u8> = (1..=36_u64).flat_map(u64::to_ne_bytes).collect();
+        let mut bytes: Vec<u8> = (1..=38_u64).flat_map(u64::to_ne_bytes).collect();
         bytes.extend_from_within(..100);
         let read = looks(&bytes);
         assert_eq!(read.len(), 1);
-        assert_eq!((read[0].tid, read[0].switches, read[0].registers[0], read[0].registers[33]), (1, 2, 3, 36));
+        assert_eq!((read[0].tid, read[0].switches, read[0].registers[0], read[0].registers[33]), (1, 2, 5, 38));
+        assert_eq!((read[0].ran_ns, read[0].arrived_ago_ns), (3, Some(4)));
         let place = read[0].place();
-        assert_eq!(place.stack_pointer, STACK_POINTER as u64 + 3);
+        assert_eq!(place.stack_pointer, STACK_POINTER as u64 + 5);
         assert_eq!(looks(&[]), []);
     }
 }

@@ -50,3 +50,41 @@ fn a_stall_has_its_length_and_its_stack() {
     let waited_ns: i64 = waits.iter().map(|row| row.duration_ns).sum();
     assert!((PERIOD_NS..took_ns + 3 * PERIOD_NS).contains(&waited_ns), "{waited_ns} of {took_ns} ns: {waits:?}");
 }
+
+/// Waits of one and a half periods that begin just after a look, so that mostly one look finds each.
+#[test]
+fn waits_that_one_look_found_count() {
+    if !can_load("waits_that_one_look_found_count") {
+        return;
+    }
+    const WAITS: usize = 6;
+    let target = Target::of(std::process::id()).unwrap();
+    let order = Plan::new("/nowhere".into()).order;
+    let mut observer = start(&target, &order).unwrap_or_else(|refusal| panic!("{}", refusal.why));
+    let (tid_of, tid) = mpsc::channel();
+    let (stands, is_to_stand) = mpsc::channel::<()>();
+    let worker = thread::spawn(move || {
+        tid_of.send(i64::from(rustix::thread::gettid().as_raw_nonzero().get())).unwrap();
+        for _ in 0..WAITS {
+            while is_to_stand.try_recv().is_err() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            thread::sleep(PERIOD + PERIOD / 2);
+        }
+        works();
+    });
+    let tid = tid.recv().unwrap();
+    let mut found = Recording::default();
+    for look in 0..4 * WAITS {
+        thread::sleep(PERIOD * 4 / 5);
+        observer.look(&mut found);
+        thread::sleep(PERIOD / 5);
+        if look % 4 == 1 {
+            stands.send(()).unwrap();
+        }
+    }
+    worker.join().unwrap();
+    observer.finish(&mut found);
+    let waits: Vec<Span> = found.spans.rows().filter(|row| row.tid == tid).collect();
+    assert!(!waits.is_empty() && waits.iter().all(|row| row.duration_ns >= PERIOD_NS / 2), "{waits:?}");
+}
