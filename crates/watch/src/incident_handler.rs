@@ -132,7 +132,7 @@ impl IncidentHandler {
         let mut together = self.together.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = together.see(self.key, rise, now_s)?;
         let at_ns = watched.order().clock.now_ns();
-        Some(Trigger { kind: Kind::HostShort, which: seen.short_of.to_owned(), says: seen.says(), at_ns })
+        Some(Trigger { kind: Kind::RequestsTogether, which: seen.short_of.to_owned(), says: seen.says(), at_ns })
     }
 
     /// Asks whether there may be a recording that would go to this place.

@@ -38,7 +38,7 @@ pub enum Kind {
     /// Sockets of the process dropped what was sent to them, mostly as they were full.
     Lost,
     /// Most services of the host turned slow together, and it is short of something.
-    HostShort,
+    RequestsTogether,
     /// A rule of the configuration.
     Rule,
     /// Somebody asked.
@@ -59,7 +59,7 @@ impl Kind {
             Kind::OomKill => "oom_kill",
             Kind::Vanished => "vanished",
             Kind::Lost => "lost",
-            Kind::HostShort => "host_short",
+            Kind::RequestsTogether => "requests_together",
             Kind::Rule => "rule",
             Kind::ByHand => "by_hand",
         }
@@ -100,7 +100,7 @@ impl Kind {
             | Kind::Stop
             | Kind::Wait
             | Kind::Throttled
-            | Kind::HostShort
+            | Kind::RequestsTogether
             | Kind::Rule => Severity::Warning,
         }
     }
