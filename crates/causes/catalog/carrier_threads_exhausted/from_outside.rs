@@ -7,7 +7,7 @@ use fathom_evidence::tables::Sample;
 use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{ThreadState, Wait, of_standing, telling_frame};
 
-use super::{CARRIERS_BUSY, MIN_INCREASE, is_carrier};
+use super::{CARRIERS_BUSY, MIN_INCREASE, THAWED, is_carrier};
 use crate::cause::Claim;
 use crate::measure::sleeps;
 use crate::measure::stacks::{self, is_below};
@@ -15,7 +15,7 @@ use crate::period::Period;
 use crate::{Comparison, Evidence, Finding, Support, format};
 
 /// A carrier that waits below a frame of a virtual thread is kept by it: else the thread would have left it.
-const VIRTUAL: &[&str] = &["java.lang.VirtualThread."];
+const VIRTUAL: &[&str] = &["java.lang.VirtualThread.", THAWED];
 
 /// A carrier without a virtual thread waits there.
 const FREE: &[&str] = &["java.util.concurrent.ForkJoinPool.awaitWork"];

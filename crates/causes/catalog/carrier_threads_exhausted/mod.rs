@@ -4,7 +4,7 @@ mod from_outside;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_evidence::kinds::{event, span};
+use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;
 use fathom_evidence::{StackId, StrId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
@@ -58,8 +58,11 @@ const CARRIER_NAME: &str = "ForkJoinPool-1-worker-";
 /// The kernel's names of threads are no longer than this, in bytes.
 const KERNEL_NAME_BYTES: usize = 15;
 
+/// The stub of HotSpot at which the stack of a virtual thread ends that goes on after a wait: its callers are still in the heap.
+const THAWED: &str = "cont_returnBarrier";
+
 /// Below this a virtual thread runs.
-const MOUNTED: &[&str] = &["java.lang.VirtualThread.run"];
+const MOUNTED: &[&str] = &["java.lang.VirtualThread.run", THAWED];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let reads: Vec<Span> = reads(&comparison.slow).collect();
@@ -173,9 +176,15 @@ fn is_carrier(name: &str) -> bool {
     name.starts_with(CARRIER_NAME) || name.len() == KERNEL_NAME_BYTES && CARRIER_NAME.starts_with(name)
 }
 
+/// For how long threads could have run but had no CPU, as the kernel counts it.
+fn waited_for_cpu_ns(period: &Period<'_>, tids: &BTreeSet<i64>) -> f64 {
+    let waits = period.sources.counters(counter::THREAD_RUN_QUEUE_NS);
+    0.0 + waits.iter().filter(|((_, tid), _)| tids.contains(tid)).map(|(_, series)| period.rise(series)).sum::<f64>()
+}
+
 /// What was seen of threads that run virtual ones.
 struct Mounted {
-    /// In which a virtual thread computed, or waited and kept its carrier.
+    /// In which a virtual thread computed, or waited and kept its carrier: for something, or for a CPU.
     ns: f64,
     carriers: usize,
     seconds: f64,
@@ -194,7 +203,9 @@ impl Mounted {
             }
         }
         let most = stacks::most_seen(&weights);
-        let ns = weights.values().sum::<f64>() + pinned_ns(period);
+        let computed_ns = 0.0 + weights.values().sum::<f64>();
+        // Carriers that mostly wait for a CPU are too slow rather than too few.
+        let ns = computed_ns + waited_for_cpu_ns(period, &seen).min(computed_ns) + pinned_ns(period);
         Mounted { ns, carriers: carriers(comparison, seen.len()), seconds: period.seconds(), most }
     }
 
