@@ -133,9 +133,10 @@ fn of_profiles() -> Verdict {
 
 fn verdict(runs: [usize; 2], measures: &[MeasureDifference], because: Vec<Reason>) -> Verdict {
     let deciding: Vec<&MeasureDifference> = measures.iter().filter(|one| one.decides).collect();
-    let found: Vec<&&MeasureDifference> = deciding.iter().filter(|one| one.found && !one.may_be_drift).collect();
+    let found = || deciding.iter().copied().filter(|one| one.found);
+    let steady: Vec<&MeasureDifference> = found().filter(|one| !one.may_be_drift).collect();
     // A person may have accepted the drift.
-    let found = if found.is_empty() { deciding.iter().filter(|one| one.found).collect() } else { found };
+    let found = if steady.is_empty() { found().collect() } else { steady };
     let kind = match () {
         () if deciding.is_empty() => VerdictKind::NotComparable,
         () if runs.iter().any(|count| *count < 2) => VerdictKind::NoVerdict,
@@ -156,14 +157,21 @@ fn verdict(runs: [usize; 2], measures: &[MeasureDifference], because: Vec<Reason
             format!("not comparable, because {}", reasons.join("; and because "))
         }
         VerdictKind::NoDifference => format!("no difference found ({})", would_have_been(&deciding)),
-        VerdictKind::Better => format!("better: {}", changes(&found)),
-        VerdictKind::Worse => format!("worse: {}", changes(&found)),
+        VerdictKind::Better => format!("better: {}{}", changes(&found), although(measures, false)),
+        VerdictKind::Worse => format!("worse: {}{}", changes(&found), although(measures, true)),
     };
     Verdict { kind, says, because }
 }
 
-fn changes(found: &[&&MeasureDifference]) -> String {
-    let one = |one: &&&MeasureDifference| {
+/// What was found in latencies that speaks against the verdict: the slowest requests may be quicker where the median is not.
+fn although(measures: &[MeasureDifference], is_worse: bool) -> String {
+    let is_against = |one: &&MeasureDifference| one.found && !one.may_be_drift && one.is_worse() != is_worse;
+    let against: Vec<_> = measures.iter().filter(|one| one.unit == "ns").filter(is_against).collect();
+    if against.is_empty() { String::new() } else { format!(", although {}", changes(&against)) }
+}
+
+fn changes(found: &[&MeasureDifference]) -> String {
+    let one = |one: &&MeasureDifference| {
         let change = one.change?;
         let range = format!("95 % interval {} to {}", percent(change.low), percent(change.high));
         Some(format!("{} {} ({range})", one.measure.name(), percent(change.by)))
@@ -179,4 +187,39 @@ fn would_have_been(deciding: &[&MeasureDifference]) -> String {
     };
     let all: Vec<String> = deciding.iter().filter_map(one).collect();
     format!("a difference {} would have been found", all.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measures::Measure;
+    use crate::statistics::Change;
+
+    fn found(measure: Measure, by: f64) -> MeasureDifference {
+        let change = Some(Change { by, low: by - 0.1, high: by + 0.1 });
+        let decides = measure.decides(true);
+        let (a, b, unit) = (None, None, measure.unit());
+        MeasureDifference {
+            measure,
+            unit,
+            decides,
+            a,
+            b,
+            change,
+            chance: None,
+            found_from: None,
+            may_be_drift: false,
+            found: true,
+        }
+    }
+
+    #[test]
+    fn what_speaks_against_the_verdict_is_said() {
+        let measures = [found(Measure::P50, 0.3), found(Measure::P99, -0.8), found(Measure::Lost, -0.9)];
+        let says = |measures: &[MeasureDifference]| verdict([5, 5], measures, Vec::new()).says;
+        let p50 = "worse: p50 +30 % (95 % interval +20 % to +40 %)";
+        assert_eq!(says(&measures), format!("{p50}, although p99 -80 % (95 % interval -90 % to -70 %)"));
+        assert_eq!(says(&measures[..1]), p50);
+        assert!(says(&[found(Measure::Mean, -0.3), found(Measure::P90, 0.5)]).contains("although p90 +50 %"));
+    }
 }
