@@ -30,7 +30,8 @@ struct Numbers {
 fn run(numbers: Numbers) -> Run {
     let Numbers { from_ns, length_ns, count, p50_ns, p90_ns, p99_ns, mean_ns, others_cpu } = numbers;
     let [p90_ns, p99_ns] = [p90_ns, p99_ns].map(|tail_ns| tail_ns.unwrap_or(p50_ns));
-    let latencies = Latencies { source: String::new(), count, p50_ns, p90_ns, p99_ns, mean_ns };
+    let seconds = length_ns.max(1) as f64 / 1e9;
+    let latencies = Latencies { source: String::new(), count, seconds, p50_ns, p90_ns, p99_ns, mean_ns };
     Run { from_ns, length_ns, latencies: Some(latencies), others_cpu, ..Run::default() }
 }
 

@@ -187,8 +187,15 @@ mod tests {
     use crate::latencies::Latencies;
 
     fn run(name: &str, count: f64, others_cpu: f64) -> Run {
-        let latencies =
-            Latencies { source: "latency".to_owned(), count, p50_ns: 1e6, p90_ns: 1e6, p99_ns: 1e6, mean_ns: 1e6 };
+        let latencies = Latencies {
+            source: "latency".to_owned(),
+            count,
+            seconds: 60.0,
+            p50_ns: 1e6,
+            p90_ns: 1e6,
+            p99_ns: 1e6,
+            mean_ns: 1e6,
+        };
         Run {
             name: name.to_owned(),
             length_ns: 60_000_000_000,

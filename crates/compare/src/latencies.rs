@@ -14,6 +14,8 @@ pub struct Latencies {
     pub source: String,
     /// How many requests.
     pub count: f64,
+    /// From the beginning of the first to the end of the last, in s: a recording may begin long before.
+    pub seconds: f64,
     /// Median, in ns.
     pub p50_ns: f64,
     /// 90th percentile, in ns.
@@ -25,11 +27,17 @@ pub struct Latencies {
 }
 
 impl Latencies {
+    /// Requests per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.count / self.seconds
+    }
+
     /// Those of a recording, if it has any.
     pub(crate) fn of(sources: &Sources<'_>) -> Option<Latencies> {
-        let requests = sources.traffic.requests();
+        let ends = sources.traffic.requests().map(|request| (request.from_ns, request.to_ns));
+        let (from_ns, to_ns) = ends.reduce(|(from, to), (first, last)| (from.min(first), to.max(last)))?;
         let mut lengths: Vec<(f64, f64)> =
-            requests.map(|request| (request.duration_ns().max(0) as f64, request.weight)).collect();
+            sources.traffic.requests().map(|request| (request.duration_ns().max(0) as f64, request.weight)).collect();
         lengths.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
         let count: f64 = lengths.iter().map(|(_, weight)| weight).sum();
         let sum: f64 = lengths.iter().map(|(length, weight)| length * weight).sum();
@@ -37,6 +45,7 @@ impl Latencies {
         Some(Latencies {
             source: source(sources.recording),
             count,
+            seconds: to_ns.saturating_sub(from_ns).max(1) as f64 / 1e9,
             p50_ns: at(0.5)?,
             p90_ns: at(0.9)?,
             p99_ns: at(0.99)?,

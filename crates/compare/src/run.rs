@@ -98,8 +98,7 @@ impl Run {
 
     /// Requests per second.
     pub(crate) fn rate(&self) -> Option<f64> {
-        let latencies = self.latencies.as_ref()?;
-        Some(latencies.count / self.seconds())
+        self.latencies.as_ref().map(Latencies::rate)
     }
 
     pub(crate) fn seconds(&self) -> f64 {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::comparable::{self, Accepted, Reason, percent};
 use crate::facts::{Facts, FactsCompared};
+use crate::latencies::Latencies;
 use crate::lost::{self, LostDifference};
 use crate::measures::{self, MeasureDifference};
 use crate::profiles::{self, ProfileDifference};
@@ -119,9 +120,10 @@ pub fn compare(a: Vec<Run>, b: Vec<Run>, accepted: &[Accepted], requirements: &[
 
 impl Side {
     fn of(runs: Vec<Run>) -> Side {
-        let counts: Option<f64> = runs.iter().map(|run| Some(run.latencies.as_ref()?.count)).sum();
-        let seconds: f64 = runs.iter().map(Run::seconds).sum();
-        Side { requests_per_s: counts.map(|count| count / seconds), runs }
+        let sum_of =
+            |of: fn(&Latencies) -> f64| runs.iter().map(|run| run.latencies.as_ref().map(of)).sum::<Option<f64>>();
+        let sums = sum_of(|latencies| latencies.count).zip(sum_of(|latencies| latencies.seconds));
+        Side { requests_per_s: sums.map(|(count, seconds)| count / seconds), runs }
     }
 }
 
