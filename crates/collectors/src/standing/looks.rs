@@ -69,7 +69,8 @@ impl Wait {
     /// The thread is in another wait now.
     fn turn_into(&mut self, look: &Look, now_ns: i64, half_ns: i64) -> Option<Waited> {
         let stood_ns = self.next_ns(look).map(|stood_ns| stood_ns.min(now_ns - self.seen_ns));
-        let is_long = stood_ns.is_some_and(|stood_ns| stood_ns >= LONG_NS);
+        // Between looks that are far apart each timer has waited that long; it would only cost its stack.
+        let is_long = half_ns > 0 && stood_ns.is_some_and(|stood_ns| stood_ns >= LONG_NS);
         let next = Wait::begun(look, now_ns, stood_ns.unwrap_or(half_ns), is_long);
         // It may have ended at any time until then, but for the next one.
         let ended_ns = (self.seen_ns + half_ns).min(next.from_ns).max(self.seen_ns);
@@ -191,16 +192,18 @@ mod tests {
     #[test]
     fn when_a_wait_began_is_known_by_when_its_thread_last_ran() {
         // When it last got a CPU before the second look, and what it ran between the looks.
-        let waits = |arrived_ago_ms: i64, ran_ms: i64| {
+        let waits_at = |second_ms: i64, arrived_ago_ms: i64, ran_ms: i64| {
             let mut all = Looks::default();
             all.see(0, &[Look::of(7, 1, 0x1000)]);
             let arrived_ago_ns = Some(arrived_ago_ms * MS);
-            all.see(100 * MS, &[Look { arrived_ago_ns, ran_ns: ran_ms * MS, ..Look::of(7, 3, 0x2000) }]);
-            let mut waited = all.see(200 * MS, &[Look { ran_ns: ran_ms * MS, ..Look::of(7, 4, 0x1000) }]);
+            all.see(second_ms * MS, &[Look { arrived_ago_ns, ran_ns: ran_ms * MS, ..Look::of(7, 3, 0x2000) }]);
+            let mut waited = all.see((second_ms + 100) * MS, &[Look { ran_ns: ran_ms * MS, ..Look::of(7, 4, 0x1000) }]);
             waited.extend(all.go_on());
             waited.iter().map(|one| (one.from_ns / MS, one.to_ns / MS)).collect::<Vec<_>>()
         };
+        let waits = |arrived_ago_ms: i64, ran_ms: i64| waits_at(100, arrived_ago_ms, ran_ms);
         assert_eq!(waits(72, 2), [(30, 150)], "one look");
+        assert_eq!(waits_at(1000, 72, 2), [], "looks that are far apart");
         assert_eq!(waits(72, 40), [], "perhaps it ran for most of that");
         assert_eq!(waits(40, 1), [], "a short wait");
         assert_eq!(waits(900, 0), [(0, 150)], "no longer than since the look before, at which it was in another one");
