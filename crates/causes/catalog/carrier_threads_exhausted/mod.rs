@@ -71,9 +71,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             || recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
         return from_outside::decide(comparison).unwrap_or_else(not_recorded);
     }
-    let Some((busy, before, stack)) = busy(comparison) else {
-        return Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
-    };
+    let not_recorded =
+        || Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
+    let Some(Busy { now: busy, before, stack, at_most }) = Busy::of(comparison) else { return not_recorded() };
     if busy < CARRIERS_BUSY && may_be_pinned_unseen(comparison) {
         let says = format!(
             "carriers of virtual threads computed for {} of the time; whether threads that wait kept them",
@@ -86,7 +86,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let evidence = Evidence { stack: comparison.stack_text(stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) };
     if busy < CARRIERS_BUSY {
         let says = format!("carriers of virtual threads were busy for {} of the time", format::percent(busy));
-        return Finding::absent(says).with(evidence);
+        return if at_most < CARRIERS_BUSY { Finding::absent(says).with(evidence) } else { not_recorded() };
     }
     let usual = usual_ns(comparison);
     let claims = late(&reads, &usual);
@@ -147,16 +147,28 @@ fn late(reads: &[Span], usual_ns: &BTreeMap<StrId, f64>) -> ThreadTime {
     Intervals::by_key(ends.filter(|(_, from_ns, to_ns)| from_ns < to_ns))
 }
 
-/// How busy the carriers were, now and before, and with what most: by samples of what runs on them, else the whole process
-/// fills the CPUs.
-fn busy(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>, StackId)> {
-    let slow = Mounted::of(comparison, &comparison.slow);
-    let baseline = comparison.baseline.as_ref().map(|baseline| Mounted::of(comparison, baseline).busy());
-    let by_cpu = comparison.process_use().map(|(now, before)| (now, before, slow.most));
-    let by_samples = (slow.ns > 0.0).then(|| (slow.busy(), baseline, slow.most));
-    match (by_samples, by_cpu) {
-        (Some(samples), Some(cpu)) => Some(if cpu.0 > samples.0 { cpu } else { samples }),
-        (samples, cpu) => samples.or(cpu),
+/// How busy the carriers were.
+struct Busy {
+    now: f64,
+    before: Option<f64>,
+    /// With what most.
+    stack: StackId,
+    /// They may have been as busy by what was not recorded.
+    at_most: f64,
+}
+
+impl Busy {
+    /// By samples of what runs on them, else the whole process fills the CPUs.
+    fn of(comparison: &Comparison<'_>) -> Option<Busy> {
+        let slow = Mounted::of(comparison, &comparison.slow);
+        let baseline = comparison.baseline.as_ref().map(|baseline| Mounted::of(comparison, baseline).busy());
+        let (stack, at_most) = (slow.most, slow.at_most(comparison));
+        let by_cpu = comparison.process_use().map(|(now, before)| Busy { now, before, stack, at_most });
+        let by_samples = (slow.ns > 0.0).then(|| Busy { now: slow.busy(), before: baseline, stack, at_most });
+        match (by_samples, by_cpu) {
+            (Some(samples), Some(cpu)) => Some(if cpu.now > samples.now { cpu } else { samples }),
+            (samples, cpu) => samples.or(cpu),
+        }
     }
 }
 
@@ -210,6 +222,21 @@ impl Mounted {
     }
 
     fn busy(&self) -> f64 {
-        (self.ns / 1e9 / self.seconds / self.carriers.max(1) as f64).min(1.0)
+        self.part(self.ns / 1e9 / self.seconds)
+    }
+
+    /// Without samples they may have used all that the process used; and they may have waited for CPUs for as long as they computed, which
+    /// not every recorder tells.
+    fn at_most(&self, comparison: &Comparison<'_>) -> f64 {
+        if self.ns > 0.0 && comparison.sources().has_counter(counter::THREAD_RUN_QUEUE_NS) {
+            return self.busy();
+        }
+        let cores = comparison.process_use().zip(comparison.analysis.account.cpus).map(|((used, _), cpus)| used * cpus);
+        let computed = if self.ns > 0.0 { Some(self.busy()) } else { cores.map(|cores| self.part(cores)) };
+        computed.map_or(1.0, |computed| (2.0 * computed).min(1.0))
+    }
+
+    fn part(&self, cores: f64) -> f64 {
+        (cores / self.carriers.max(1) as f64).min(1.0)
     }
 }
