@@ -69,8 +69,7 @@ impl Wait {
     /// The thread is in another wait now.
     fn turn_into(&mut self, look: &Look, now_ns: i64, half_ns: i64) -> Option<Waited> {
         let stood_ns = self.next_ns(look).map(|stood_ns| stood_ns.min(now_ns - self.seen_ns));
-        // Between looks that are far apart each timer has waited that long; it would only cost its stack.
-        let is_long = half_ns > 0 && stood_ns.is_some_and(|stood_ns| stood_ns >= LONG_NS);
+        let is_long = stood_ns.is_some_and(|stood_ns| stood_ns >= LONG_NS);
         let next = Wait::begun(look, now_ns, stood_ns.unwrap_or(half_ns), is_long);
         // It may have ended at any time until then, but for the next one.
         let ended_ns = (self.seen_ns + half_ns).min(next.from_ns).max(self.seen_ns);
@@ -110,6 +109,8 @@ impl Looks {
     pub(super) fn see(&mut self, now_ns: i64, looks: &[Look]) -> Vec<Waited> {
         let gap_ns = self.looked_ns.replace(now_ns).map_or(i64::MAX, |before_ns| now_ns - before_ns);
         let half_ns = if gap_ns <= FAR_APART_NS { gap_ns / 2 } else { 0 };
+        // Between looks that are far apart each timer has waited for long, and in a JVM without work only timers wait: they would cost a stack.
+        let is_one_enough = half_ns > 0 && self.quiet_looks == 0;
         let mut waited = Vec::new();
         let mut switches = 0_u64;
         for look in looks {
@@ -118,7 +119,9 @@ impl Looks {
                 continue;
             };
             switches = switches.saturating_add(look.switches.saturating_sub(wait.switches));
-            waited.extend(if wait.is_of(look) { wait.go_on(now_ns) } else { wait.turn_into(look, now_ns, half_ns) });
+            let is_new = !wait.is_of(look);
+            waited.extend(if is_new { wait.turn_into(look, now_ns, half_ns) } else { wait.go_on(now_ns) });
+            wait.is_long &= !is_new || is_one_enough;
         }
         self.waits.retain(|_, wait| {
             let goes_on = wait.seen_ns == now_ns;
@@ -192,18 +195,20 @@ mod tests {
     #[test]
     fn when_a_wait_began_is_known_by_when_its_thread_last_ran() {
         // When it last got a CPU before the second look, and what it ran between the looks.
-        let waits_at = |second_ms: i64, arrived_ago_ms: i64, ran_ms: i64| {
+        let waits_at = |switches: u64, second_ms: i64, arrived_ago_ms: i64, ran_ms: i64| {
             let mut all = Looks::default();
-            all.see(0, &[Look::of(7, 1, 0x1000)]);
+            all.see(-100 * MS, &[Look::of(8, 1, 0x1000)]);
+            all.see(0, &[Look::of(7, 1, 0x1000), Look::of(8, 1 + switches, 0x1000)]);
             let arrived_ago_ns = Some(arrived_ago_ms * MS);
             all.see(second_ms * MS, &[Look { arrived_ago_ns, ran_ns: ran_ms * MS, ..Look::of(7, 3, 0x2000) }]);
             let mut waited = all.see((second_ms + 100) * MS, &[Look { ran_ns: ran_ms * MS, ..Look::of(7, 4, 0x1000) }]);
             waited.extend(all.go_on());
             waited.iter().map(|one| (one.from_ns / MS, one.to_ns / MS)).collect::<Vec<_>>()
         };
-        let waits = |arrived_ago_ms: i64, ran_ms: i64| waits_at(100, arrived_ago_ms, ran_ms);
+        let waits = |arrived_ago_ms: i64, ran_ms: i64| waits_at(100, 100, arrived_ago_ms, ran_ms);
         assert_eq!(waits(72, 2), [(30, 150)], "one look");
-        assert_eq!(waits_at(1000, 72, 2), [], "looks that are far apart");
+        assert_eq!(waits_at(100, 1000, 72, 2), [], "looks that are far apart");
+        assert_eq!(waits_at(2, 100, 72, 2), [], "a timer of a JVM without work");
         assert_eq!(waits(72, 40), [], "perhaps it ran for most of that");
         assert_eq!(waits(40, 1), [], "a short wait");
         assert_eq!(waits(900, 0), [(0, 150)], "no longer than since the look before, at which it was in another one");
