@@ -71,8 +71,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
             || recording_threshold::of_waits(comparison, &["jdk.SocketRead"], "waits of virtual threads");
         return from_outside::decide(comparison).unwrap_or_else(not_recorded);
     }
-    let not_recorded =
-        || Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
+    let not_recorded = || Finding::needs_jfr("virtual threads wait, but how busy their carriers are was not recorded");
     let Some(Busy { now: busy, before, stack, at_most }) = Busy::of(comparison) else { return not_recorded() };
     if busy < CARRIERS_BUSY && may_be_pinned_unseen(comparison) {
         let says = format!(
