@@ -6,7 +6,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -49,8 +48,10 @@ fn engine() -> Option<PathBuf> {
 fn false_engine(folder: &Path, request: &str, last: &str) -> PathBuf {
     let program = folder.join("engine");
     let script = format!("#!/bin/sh\n: > latency.hlog\nwhile read -r line; do echo '{request}'; done\necho '{last}'\n");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    // By another process: a child that another test starts meanwhile would have the file open for writing, and it could not be run.
+    let writes =
+        [OsStr::new("-c"), OsStr::new(r#"printf %s "$0" > "$1" && chmod 755 "$1""#), script.as_ref(), program.as_ref()];
+    assert!(Command::new("sh").args(writes).status().unwrap().success());
     program
 }
 
