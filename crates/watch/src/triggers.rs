@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::port::{Finding, Floors, Port, Quantile};
+use crate::port::{Finding, Floors, Port, Quantile, Rise};
 use crate::rare::Late;
 use crate::rules::{Rule, Watched, When};
 use crate::signals::{STOPS, Second, Values};
@@ -139,6 +139,8 @@ pub struct Triggers {
     throttled: Option<Watched>,
     rules: Vec<Watched>,
     ports: BTreeMap<String, Port>,
+    /// Of the port with most requests in the last second.
+    rise: Option<Rise>,
 }
 
 impl Triggers {
@@ -156,6 +158,7 @@ impl Triggers {
             throttled: throttled(config.events.throttled),
             rules: config.rule.iter().cloned().map(Watched::new).collect(),
             ports: BTreeMap::new(),
+            rise: None,
         }
     }
 
@@ -182,7 +185,7 @@ impl Triggers {
     /// By how many levels requests of the port that has most of them took longer than usual in the last second; nothing where they were too
     /// few.
     pub fn rise(&self) -> Option<u8> {
-        self.ports.values().filter_map(Port::rise).max_by_key(|rise| rise.count).map(|rise| rise.levels)
+        self.rise.map(|rise| rise.levels)
     }
 
     fn of_events(&self, second: &Second) -> impl Iterator<Item = Reported> + use<> {
@@ -223,6 +226,7 @@ impl Triggers {
 
     fn of_requests(&mut self, at_s: i64, second: &Second) -> impl Iterator<Item = Reported> + use<> {
         let mut reported = Vec::new();
+        self.rise = None;
         for (name, requests) in second.ports.iter().filter(|_| self.watches_requests) {
             if self.ports.len() >= PORTS_MAX && !self.ports.contains_key(name) {
                 continue;
@@ -231,6 +235,7 @@ impl Triggers {
             for finding in port.see(at_s, requests, self.floors) {
                 reported.push(sentence(name, &finding));
             }
+            self.rise = self.rise.max(port.rise());
         }
         reported.into_iter()
     }
@@ -339,6 +344,21 @@ mod tests {
         let rare = reported.next().unwrap();
         assert_eq!((rare.kind, reported.next()), (Kind::RequestsRare, None));
         assert!(triggers.lasts(&rare) && !triggers.lasts(&Trigger { kind: Kind::RequestsSlow, ..rare }));
+    }
+
+    #[test]
+    fn a_port_that_is_asked_no_more_rises_no_more() {
+        let mut triggers = triggers("");
+        let mut rise = |at_s: i64, ms: u64, name: &str| {
+            let mut answered = Latencies::default();
+            answered.add(Level::of_ns(ms * 1_000_000), 30);
+            let port = PortSecond { answered, under_way: 0 };
+            let ports = BTreeMap::from([(name.to_owned(), port)]);
+            triggers.see(at_s, 1000 + at_s, &Second { ports, ..Second::default() });
+            triggers.rise()
+        };
+        (0..100).for_each(|at_s| assert!(rise(at_s, 8, ":80").is_none_or(|levels| levels == 0)));
+        assert_eq!((rise(100, 20, ":80"), rise(101, 8, ":81")), (Some(5), None));
     }
 
     #[test]
