@@ -353,17 +353,8 @@ mod tests {
         };
         for at in 0..200 {
             let known = rise(at, if at % 20 == 0 { 30.0 } else { 8.0 }, 90).map(|rise| rise.levels);
-            assert_eq!(
-                known,
-                if at < 50 {
-                    None
-                } else if at % 20 == 0 {
-                    Some(8)
-                } else {
-                    Some(0)
-                },
-                "{at}"
-            );
+            let expected = if at % 20 == 0 { 8 } else { 0 };
+            assert_eq!(known, (at >= 50).then_some(expected), "{at}");
         }
         assert_eq!(rise(200, 16.0, 90), Some(Rise { count: 90, levels: 4 }), "less than its worst seconds");
         assert_eq!((rise(201, 0.5, 90).map(|rise| rise.levels), rise(202, 16.0, 3)), (Some(0), None));

@@ -9,19 +9,19 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::admission::JvmKey;
 
-/// So long services are slow together before it is told.
+/// So long services are slow together before it is reported.
 const WINDOW_S: i64 = 10;
 
 /// Points of a service within that time, below which nothing is known of it.
 const POINTS_MIN: usize = 3;
 
-/// Three levels are 1.5 to 1.75 times as long as usual: less is nothing to tell of.
+/// Three levels are 1.5 to 1.75 times as long as usual: less is nothing to report.
 const RAISED_LEVELS: u8 = 3;
 
 /// Fewer services may turn slow together by chance.
 const SERVICES_MIN: usize = 3;
 
-/// What lasts, or comes again, is told once in so long, and no more often than this in a day.
+/// What lasts, or comes again, is reported once in so long, and no more often than this in a day.
 const EACH_S: i64 = 3600;
 const DAY_S: i64 = 24 * EACH_S;
 const PER_DAY: usize = 3;
@@ -52,7 +52,7 @@ pub(crate) struct Together {
     /// By how many levels requests took longer than usual, with when.
     rises: HashMap<JvmKey, VecDeque<(i64, u8)>>,
     short: VecDeque<(i64, &'static str)>,
-    told_s: VecDeque<i64>,
+    reported_s: VecDeque<i64>,
 }
 
 impl Together {
@@ -64,15 +64,16 @@ impl Together {
             rises.retain(|(at_s, _)| is_recent(*at_s, now_s));
         }
         self.rises.retain(|_, rises| !rises.is_empty());
-        self.told_s.retain(|told_s| now_s - told_s < DAY_S);
+        self.reported_s.retain(|reported_s| now_s - reported_s < DAY_S);
     }
 
-    /// A second of a service that was asked something, and by how many levels its requests took longer than usual. Returns what is to be told
-    /// of all of them, at the one that suffers most.
+    /// A second of a service that was asked something, and by how many levels its requests took longer than usual. Returns what is to be
+    /// reported of all of them, at the one that suffers most.
     pub(crate) fn see(&mut self, jvm: JvmKey, rise: u8, now_s: i64) -> Option<SlowTogether> {
         self.rises.entry(jvm).or_default().push_back((now_s, rise));
-        let is_told = self.told_s.len() >= PER_DAY || self.told_s.iter().any(|told_s| now_s - told_s < EACH_S);
-        if rise < RAISED_LEVELS || is_told {
+        let is_reported =
+            self.reported_s.len() >= PER_DAY || self.reported_s.iter().any(|reported_s| now_s - reported_s < EACH_S);
+        if rise < RAISED_LEVELS || is_reported {
             return None;
         }
         let short_of = self.short_of(now_s)?;
@@ -83,7 +84,7 @@ impl Together {
         if slow < SERVICES_MIN || 3 * slow < 2 * known.len() || *worst != jvm {
             return None;
         }
-        self.told_s.push_back(now_s);
+        self.reported_s.push_back(now_s);
         Some(SlowTogether { slow, of: known.len(), short_of })
     }
 
@@ -113,22 +114,22 @@ mod tests {
 
     const CPUS: Option<&str> = Some("CPUs");
 
-    /// What is told, by when and at which service, where service `n` rises by `rise(n, second)`.
-    fn told(
+    /// What is reported, by when and at which service, where service `n` rises by `rise(n, second)`.
+    fn reported(
         services: u32,
         seconds: i64,
         short: fn(i64) -> Option<&'static str>,
         mut rise: impl FnMut(u32, i64) -> Option<u8>,
     ) -> Vec<(i64, u32, SlowTogether)> {
-        let (mut together, mut told) = (Together::default(), Vec::new());
+        let (mut together, mut reported) = (Together::default(), Vec::new());
         for now_s in 0..seconds {
             together.host_second(now_s, short(now_s));
             for service in 0..services {
                 let seen = rise(service, now_s).and_then(|rise| together.see((service, 0), rise, now_s));
-                told.extend(seen.map(|seen| (now_s, service, seen)));
+                reported.extend(seen.map(|seen| (now_s, service, seen)));
             }
         }
-        told
+        reported
     }
 
     fn is_neighbour_there(now_s: i64) -> bool {
@@ -145,22 +146,22 @@ mod tests {
             Some(if is_neighbour_there(now_s) && service > 1 { 3 + service as u8 } else { 0 })
         };
         let expected = SlowTogether { slow: 6, of: 8, short_of: "CPUs" };
-        assert_eq!(told(8, 300, neighbour, rise), [(106, 7, expected)], "the slowest one tells, once");
-        assert_eq!(told(8, 300, |_| None, rise), [], "the host has all that they need");
-        assert_eq!(told(5, 300, neighbour, rise), [], "three of five");
+        assert_eq!(reported(8, 300, neighbour, rise), [(106, 7, expected)], "the slowest one tells, once");
+        assert_eq!(reported(8, 300, |_| None, rise), [], "the host has all that they need");
+        assert_eq!(reported(5, 300, neighbour, rise), [], "three of five");
         assert_eq!(
-            told(8, 300, neighbour, |service, now_s| rise(service, now_s).filter(|_| now_s % 5 == 0)),
+            reported(8, 300, neighbour, |service, now_s| rise(service, now_s).filter(|_| now_s % 5 == 0)),
             [],
             "too few requests"
         );
-        assert_eq!(told(2, 300, neighbour, |_, now_s| rise(7, now_s)), [], "two may do so by chance");
+        assert_eq!(reported(2, 300, neighbour, |_, now_s| rise(7, now_s)), [], "two may do so by chance");
     }
 
     #[test]
-    fn what_comes_each_hour_is_told_three_times_a_day() {
+    fn what_comes_each_hour_is_reported_three_times_a_day() {
         let short = |now_s: i64| CPUS.filter(|_| now_s % 5000 < 60);
-        let told = told(4, 200_000, short, |_, now_s| Some(if now_s % 5000 < 60 { 9 } else { 0 }));
-        assert_eq!(told.len(), 9, "two days and a half");
+        let reported = reported(4, 200_000, short, |_, now_s| Some(if now_s % 5000 < 60 { 9 } else { 0 }));
+        assert_eq!(reported.len(), 9, "two days and a half");
     }
 
     #[test]
@@ -181,6 +182,6 @@ mod tests {
             }
             Some(if now_s < *until_s { 9 } else { 0 })
         };
-        assert_eq!(told(12, 100_000, |_| CPUS, rise), []);
+        assert_eq!(reported(12, 100_000, |_| CPUS, rise), []);
     }
 }

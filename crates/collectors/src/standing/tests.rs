@@ -13,18 +13,26 @@ fn works() {
     }
 }
 
+fn of_this_process() -> Box<dyn Observer> {
+    let target = Target::of(std::process::id()).unwrap();
+    let order = Plan::new("/nowhere".into()).order;
+    start(&target, &order).unwrap_or_else(|refusal| panic!("{}", refusal.why))
+}
+
+fn own_tid() -> i64 {
+    rustix::thread::gettid().as_raw_nonzero().get().into()
+}
+
 #[test]
 fn a_stall_has_its_length_and_its_stack() {
     if !can_load("a_stall_has_its_length_and_its_stack") {
         return;
     }
-    let target = Target::of(std::process::id()).unwrap();
-    let order = Plan::new("/nowhere".into()).order;
-    let mut observer = start(&target, &order).unwrap_or_else(|refusal| panic!("{}", refusal.why));
+    let mut observer = of_this_process();
     let (tid_of, tid) = mpsc::channel();
     let (lets_go, stalls) = mpsc::channel::<()>();
     let worker = thread::spawn(move || {
-        tid_of.send(i64::from(rustix::thread::gettid().as_raw_nonzero().get())).unwrap();
+        tid_of.send(own_tid()).unwrap();
         works();
         let began = Instant::now();
         stalls.recv().unwrap();
@@ -58,13 +66,11 @@ fn waits_that_one_look_found_count() {
         return;
     }
     const WAITS: usize = 6;
-    let target = Target::of(std::process::id()).unwrap();
-    let order = Plan::new("/nowhere".into()).order;
-    let mut observer = start(&target, &order).unwrap_or_else(|refusal| panic!("{}", refusal.why));
+    let mut observer = of_this_process();
     let (tid_of, tid) = mpsc::channel();
     let (stands, is_to_stand) = mpsc::channel::<()>();
     let worker = thread::spawn(move || {
-        tid_of.send(i64::from(rustix::thread::gettid().as_raw_nonzero().get())).unwrap();
+        tid_of.send(own_tid()).unwrap();
         for _ in 0..WAITS {
             while is_to_stand.try_recv().is_err() {
                 thread::sleep(Duration::from_millis(1));
