@@ -1,5 +1,7 @@
 """A server and what runs beside it: processes that end together, and what is waited for."""
 
+import pwd
+import shutil
 import socket
 import subprocess
 import time
@@ -10,6 +12,7 @@ from .places import Refused, program
 # Of processes that are not recorded, so that they take little.
 NEIGHBOUR_JVM = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 LOOKS, LOOK_EVERY_S = 600, 0.1
+NOBODY = "nobody"
 
 
 class Processes:
@@ -44,6 +47,21 @@ class Processes:
         for process in reversed(self.running):
             process.kill()
             process.wait()
+
+
+def as_user(command: list[str]) -> list[str]:
+    """The command as a user without rights runs it."""
+    group = str(pwd.getpwnam(NOBODY).pw_gid)
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups", *command]
+
+
+def readable(classpath: list[Path], folder: Path) -> list[Path]:
+    """A copy of the class path that a user without rights may read: root's caches are often its own."""
+    folder.mkdir(exist_ok=True)
+    copies = [folder / place.name for place in classpath]
+    for place, copy in zip(classpath, copies):
+        shutil.copytree(place, copy) if place.is_dir() else shutil.copy(place, copy)
+    return copies
 
 
 def waited_for(path: Path) -> str:

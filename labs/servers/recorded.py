@@ -3,9 +3,7 @@
 import argparse
 import json
 import os
-import pwd
 import re
-import shutil
 import socket
 import struct
 import subprocess
@@ -21,11 +19,10 @@ from kit import fetch, processes
 from kit.control_group import Group
 from kit.places import REPO, jdk_in_path, program
 from kit.process import free_port
-from kit.processes import NEIGHBOUR_JVM, wait_until_open, waited_for
+from kit.processes import NEIGHBOUR_JVM, NOBODY, as_user, readable, wait_until_open, waited_for
 from kit.recording import compile_java
 
 BUILT = REPO / "target" / "servers"
-NOBODY = "nobody"
 # What `--untouched` means: nothing is asked of the JVM.
 UNTOUCHED = ("--jfr", "never", "--agent", "never")
 # Files in which processes tell their ports: those of a run before would be taken for those of this one.
@@ -141,20 +138,6 @@ def wrong_answers(lab: type[Processes], jdk: Path, classpath: list[Path], case: 
             return run.wrong(case, chosen)
         finally:
             run.end()
-
-
-def readable(classpath: list[Path], folder: Path) -> list[Path]:
-    """A copy of the class path that a user without rights may read: root's caches are often its own."""
-    copies = [folder / place.name for place in classpath]
-    for place, copy in zip(classpath, copies):
-        shutil.copytree(place, copy) if place.is_dir() else shutil.copy(place, copy)
-    return copies
-
-
-def as_user(command: list[str]) -> list[str]:
-    """The command as a user without rights runs it."""
-    group = str(pwd.getpwnam(NOBODY).pw_gid)
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups", *command]
 
 
 def compiled(jdk: Path, jars: list[Path], lab: Path) -> Path:

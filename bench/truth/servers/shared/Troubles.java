@@ -3,14 +3,20 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntUnaryOperator;
@@ -36,6 +42,9 @@ public final class Troubles {
     private static final long RULES_EVERY_NS = TimeUnit.SECONDS.toNanos(4);
     private static final int STALL_MS = 300;
     private static final int BALLAST_BYTES = 10_000_000;
+    private static final int SIGNED_BYTES = 8_000_000;
+    private static final Semaphore TICKETS = new Semaphore(1);
+    private static final BlockingQueue<Object> CONFIRMED = new LinkedBlockingQueue<>();
     private static final ExecutorService BOOKING = Executors.newFixedThreadPool(1);
 
     private static volatile String now = "";
@@ -160,6 +169,10 @@ public final class Troubles {
             case "stall" -> readCatalogue();
             case "rules" -> applyRules();
             case "first_calls" -> FirstCalls.callNext();
+            case "crypto" -> sink = MessageDigest.getInstance("SHA-256").digest(new byte[SIGNED_BYTES]);
+            case "force" -> forceThreeTimes();
+            case "semaphore" -> askWithATicket();
+            case "poll" -> sink = CONFIRMED.poll(40, TimeUnit.MILLISECONDS);
             default -> { }
         }
     }
@@ -201,6 +214,26 @@ public final class Troubles {
             Callee.ask();
         } finally {
             STOCK.unlock();
+        }
+    }
+
+    private static void askWithATicket() throws Exception {
+        TICKETS.acquire();
+        try {
+            Callee.ask();
+            Callee.ask();
+            Callee.ask();
+        } finally {
+            TICKETS.release();
+        }
+    }
+
+    private static void forceThreeTimes() throws IOException {
+        try (FileChannel ledger = FileChannel.open(Path.of("ledger"), StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+            for (int i = 0; i < 3; i++) {
+                ledger.write(ByteBuffer.allocate(4096));
+                ledger.force(false);
+            }
         }
     }
 
