@@ -4,7 +4,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-help: ## this list
+help: ## prints this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: deps-demo page ## a JVM with a starved code cache, explained; then its fixed variant, and a page to look at
@@ -21,7 +21,7 @@ build: deps-demo page ## leaves target/release/fathom
 	cargo build --release --package fathom
 	@[ "$(abspath $(TARGET))" = "$(CURDIR)/target" ] || install -D "$(TARGET)/release/fathom" target/release/fathom
 
-test: deps ## everything that must hold, quick failures first
+test: deps ## all checks and tests, quick ones first
 	.ci/test
 
 load: ## target/release/fathom-load-engine, which `fathom load` sends requests with; needs Go
@@ -35,10 +35,10 @@ fmt: ## formats every Rust file, also those that build scripts include, and the 
 lint: ## the checks that build nothing, and clippy
 	.ci/test files format layers page clippy
 
-docs: ## the code's documentation, warnings denied
+docs: ## builds the code's documentation, warnings denied
 	.ci/test docs
 
-fuzz: ## the fuzz targets, FUZZ_SECONDS each (default 4)
+fuzz: ## runs the fuzz targets, FUZZ_SECONDS each (default 4)
 	.ci/test fuzz
 
 miri: ## unsafe code that needs no kernel, under Miri; needs a nightly toolchain
@@ -66,10 +66,10 @@ bench-jfr: ## JFR readers side by side
 bench-gc-log: ## GC log readers side by side
 	bench/gc_log/run
 
-bench-record: build ## what watching a JVM costs it
+bench-record: build ## the cost of watching a JVM
 	bench/record/run
 
-bench-per-event: build ## what watching one fault, call or switch costs
+bench-per-event: build ## the cost of recording one fault, call or switch
 	bench/per_event/run
 
 bench-page: build ## the page in a browser: its figures on twelve recordings, its speed on large ones
@@ -89,13 +89,13 @@ bench-fleet: ## how often fathom-fleet is right on simulated fleets, and what it
 test-guest: ## the kernel collectors on Linux 6.1, in an emulated machine
 	.ci/guest
 
-experiments: ## arguments of docs/stories decided by measurement; needs a quiet machine
+experiments: ## measurements that test the arguments of docs/stories; needs a quiet machine
 	experiments/run
 
-bench-truth: ## how often answers are true, on everything of which the truth is known
+bench-truth: ## how often answers are true, on everything with a known truth
 	bench/truth/run
 
-try-kill: build ## kills a recorder at random moments and looks at what is left
+try-kill: build ## kills a recorder at random moments and checks the remaining recording
 	trials/kill/run
 
 try-silent: build ## JVMs that do not answer: full collections, SIGSTOP, next to no CPU; root
@@ -105,13 +105,13 @@ try-jdks: build ## JDK 8, 11, 17, 21 and 25, with other roots and other libcs, r
 	.ci/jdks
 	trials/jdks/run
 
-try-containers: build ## what is seen of a JVM in a container, from a node and from sidecars; root, runc
+try-containers: build ## what Fathom sees of a JVM in a container, from a node and from sidecars; root, runc
 	trials/containers/run
 
-server-labs: build ## a real server (Tomcat, HikariCP, H2) that goes wrong in known ways, recorded and explained; root
+server-labs: build ## a real server (Tomcat, HikariCP, H2) with known faults, recorded and explained; root
 	labs/servers/shop
 
-deps: ## installs what build, test and bench need and this machine lacks
+deps: ## installs what is missing for build, test and bench
 	.ci/deps
 
 deps-demo: ## only what the demonstration needs
@@ -123,7 +123,7 @@ deps-dist: ## only what a release needs
 dist: deps-dist page ## tarball, Debian and RPM package with manual, completions, notices and list of contents, in target/dist
 	.ci/dist $(MACHINES)
 
-image: ## a container image with the static program alone, of what make dist left; needs buildah, no engine
+image: ## a container image with only the static program, from the files of make dist; needs buildah, no engine
 	.ci/image $(MACHINES)
 
 bare: ## runs the release on a Debian that has a JDK and nothing else; root

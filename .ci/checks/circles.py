@@ -1,8 +1,8 @@
-"""Which modules of a crate need which others, from the text of its sources, and the circles among them.
+"""Finds the dependencies between the modules of a crate from the text of its sources, and the circles among them.
 
-A module is a file with the folder below it: seen from outside these are one, so circles are looked for among those that
-stand side by side. What a parent only hands on (`pub use`) is no need of the parent's: who takes it from there needs the
-module that has it. Code for tests is free, as it is between crates.
+A module is a file with the folder below it. From outside these are one module, so circles are searched among
+siblings. An item that a parent only re-exports (`pub use`) is not a dependency of the parent: its users depend on the
+module that defines it. Test code is exempt, as between crates.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import Path
 INCLUDED = re.compile(r'include!\(concat!\(env!\("OUT_DIR"\), "/(?:catalog|collectors|readers)\.rs"\)\)')
 SCANNED = ["../catalog", "."]
 
-# Comments, texts and single characters; lifetimes stay.
+# Comments, strings and characters; lifetimes stay.
 NO_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|\bb?r(?P<hashes>#*)".*?"(?P=hashes)|b?"(?:\\.|[^"\\])*"' r"|b?'(?:\\(?:u\{\w+\}|x\w\w|.)|[^'\\])'",
     re.DOTALL,
@@ -33,14 +33,14 @@ class Module:
     path: Path_
     file: Path
     children: set[str] = field(default_factory=set)
-    # Name → the path that it is handed on from.
+    # Name → the path that it is re-exported from.
     handed_on: dict[str, Path_] = field(default_factory=dict)
     needs: set[Path_] = field(default_factory=set)
     code: str = ""
 
 
 def circles(root: Path) -> list[list[str]]:
-    """The circles of the crate with this root file, each as its modules' names, sorted."""
+    """The circles of the crate with this root file, each as the sorted names of its modules."""
     graph: dict[Path_, set[Path_]] = {}
     for module in Crate(root).modules.values():
         for need in module.needs:
@@ -53,7 +53,7 @@ def circles(root: Path) -> list[list[str]]:
 
 
 def side_by_side(one: Path_, other: Path_) -> tuple[Path_, Path_]:
-    """What of two paths stands side by side; nothing where one is below the other."""
+    """The siblings that contain two paths; nothing if one path is below the other."""
     common = 0
     while common < min(len(one), len(other)) and one[common] == other[common]:
         common += 1
@@ -61,7 +61,7 @@ def side_by_side(one: Path_, other: Path_) -> tuple[Path_, Path_]:
 
 
 class Crate:
-    """The modules of a crate and what they need."""
+    """The modules of a crate and their dependencies."""
 
     def __init__(self, root: Path) -> None:
         self.modules: dict[Path_, Module] = {}
@@ -72,7 +72,7 @@ class Crate:
             for is_public, name, target in uses[path]:
                 if is_public:
                     module.handed_on[name] = absolute(target, module)
-                # What is handed on and used here as well is needed here as well.
+                # An item that is re-exported and also used here is a dependency here.
                 if not is_public or re.search(rf"(?<!\.)\b{re.escape(name)}\b", rest):
                     module.needs.add(absolute(target, module))
             module.needs |= {absolute(found, module) for found in paths(rest, module)}
@@ -101,7 +101,7 @@ class Crate:
             self._read((*module.path, name), file)
 
     def _home(self, path: Path_, left: int = 16) -> Path_ | None:
-        """The module that has what a path names, behind everything that is only handed on."""
+        """The module that defines the item of a path, following re-exports."""
         here: Path_ = ()
         for at, name in enumerate(path):
             module = self.modules[here]
@@ -121,7 +121,7 @@ class Crate:
 
 
 def used(code: str) -> Iterator[tuple[bool, str, Path_]]:
-    """What `use` brings in: whether it is handed on, the name it has here, the path."""
+    """The imports of `use`: whether re-exported, the local name, the path."""
     for found in USE.finditer(code):
         for name, path in leaves(re.sub(r"\s+", " ", found["tree"]).strip(), ()):
             yield found["public"] is not None, name if name != "*" else "*" + "::".join(path), path
@@ -147,7 +147,7 @@ def leaves(tree: str, before: Path_) -> Iterator[tuple[str, Path_]]:
 
 
 def branches(text: str) -> Iterator[str]:
-    """The parts between commas that are in no braces."""
+    """Splits at commas outside of braces."""
     depth, start = 0, 0
     for at, sign in enumerate(text):
         depth += {"{": 1, "}": -1}.get(sign, 0)
@@ -159,7 +159,7 @@ def branches(text: str) -> Iterator[str]:
 
 
 def paths(code: str, module: Module) -> Iterator[Path_]:
-    """Paths in the code itself that begin in this crate."""
+    """Paths in the code that start in this crate."""
     for found in PATH.findall(code):
         path = tuple(found.split("::"))
         if path[0] in {"crate", "self", "super"} or path[0] in module.children:
@@ -181,12 +181,12 @@ def absolute(path: Path_, module: Module) -> Path_ | None:
 
 
 def blank(found: re.Match[str]) -> str:
-    """Keeps `include!`'s names out of the code, and the lines."""
+    """Removes the names in `include!` from the code, and keeps the lines."""
     return '""' if '"' in found[0] else " " + "\n" * found[0].count("\n")
 
 
 def without_tests(code: str) -> str:
-    """The code without what is compiled for tests only."""
+    """The code without test-only parts."""
     kept, at = [], 0
     for found in re.finditer(r"#\[cfg\((?:test|all\(test\b[^]]*)\)\]", code):
         if found.start() < at:
@@ -197,7 +197,7 @@ def without_tests(code: str) -> str:
 
 
 def end_of_item(code: str, start: int) -> int:
-    """Where the item that starts here ends: at its semicolon, or at the brace that closes its first one."""
+    """The end of the item that starts here: its semicolon, or the brace that closes its first one."""
     depth = 0
     for at in range(start, len(code)):
         sign = code[at]
@@ -208,7 +208,7 @@ def end_of_item(code: str, start: int) -> int:
 
 
 def strong_components(graph: dict[Path_, set[Path_]]) -> Iterator[list[Path_]]:
-    """Tarjan's algorithm, without recursion on the graph's depth being a concern: modules are few."""
+    """Tarjan's algorithm. Recursion is no problem, because there are few modules."""
     index: dict[Path_, int] = {}
     low: dict[Path_, int] = {}
     stack: list[Path_] = []

@@ -1,4 +1,4 @@
-"""What can be asked of Markdown as text: plain words, lines that fit a terminal, links that lead somewhere."""
+"""Checks of Markdown as text: plain words, lines that fit a terminal, links with existing targets."""
 
 import re
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from urllib.parse import unquote
 
 COLUMNS_MAX = 120
 
-# Words that readers stumble over, most of them not native speakers. Plain ones: no cause, is reported, no more, is.
+# Words that are hard for readers, most of whom are not native speakers. Plain alternatives: no cause, is reported, no more, is.
 STUMBLING = re.compile(
     r"\b(nobody|somebody|whoever|(?:is|are|was|were) told|tells of|for want of|as it were|lies? there|begins anew)\b", re.IGNORECASE
 )
 # Printed from the code, or quoted.
 NOT_READ_FOR_WORDS = {Path("docs/schema.md"), Path("docs/minutes.md"), Path("CHANGELOG.md")}
 
-# What a line break must not tear: code, links and pictures; else what stands between two spaces.
+# Units that a line break must not split: code, links and pictures, and otherwise words.
 WORD = re.compile(r"(?:`+[^`]*`+|!?\[[^\]]*\]\([^)]*\)|\S)+")
-# What would begin something else at the head of a line.
+# Words that would change the Markdown structure at the start of a line.
 BEGINS = re.compile(r"([-+*=]+|#+|>+|\|.*|\d+[.)]|<.*|```.*)$")
 MARKER = re.compile(r"\s*(?:> ?)?(?:(?:[-*+]|\d+[.)])\s+)?")
 NO_PROSE = re.compile(r"\s*(#|\||<|\[[^\]]*\]: |---+$|===+$)|\s*$")
@@ -55,7 +55,7 @@ def leads_somewhere(file: Path, text: str) -> Iterator[str]:
 
 
 def wrapped(text: str) -> str:
-    """The text with each paragraph that has too wide a line filled anew. Tables, code and headings stay as they are."""
+    """Rewraps each paragraph with a line that is too wide. Tables, code and headings are unchanged."""
     out: list[str] = []
     paragraph: list[str] = []
     in_code = False
@@ -89,7 +89,7 @@ def filled(paragraph: list[str]) -> list[str]:
 
 
 def words(body: str) -> Iterator[str]:
-    """Pieces between which a line may end."""
+    """Units between which a line may break."""
     kept = ""
     for word in WORD.findall(body):
         if kept and not BEGINS.match(word):

@@ -1,8 +1,8 @@
-"""Builds the program as it is given away: one file that needs no library of the machine it runs on.
+"""Builds the program for a release: one file that needs no library of the machine it runs on.
 
 It is linked with musl, libelf and zlib statically. The C compiler for that is Zig's, which brings the headers of musl and of the
-kernel for every machine; the linker is Rust's. libelf and zlib are the sources that libbpf-sys has with it, which
-`Cargo.lock` has the checksum of. No path of this machine gets into the program.
+kernel for every machine; the linker is Rust's. The sources of libelf and zlib come with libbpf-sys; `Cargo.lock` has
+its checksum. The program contains no path of this machine.
 """
 
 import os
@@ -19,7 +19,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPO / "target")).resolve()
 CARGO_HOME = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).resolve()
 # By default Zig checks undefined behaviour, which needs a runtime library.
 C_FLAGS = ["-O2", "-g", "-fPIC", "-fno-sanitize=all"]
-# What libelf's configure script would find out about musl, and what it chooses.
+# The results of libelf's configure script for musl, and its choices.
 LIBELF_CONFIG = """\
 #define CHECK_UNDEFINED 0
 #define DEFAULT_AR_DETERMINISTIC false
@@ -80,7 +80,7 @@ def prefix_maps() -> list[str]:
 
 
 def places() -> list[tuple[Path, str]]:
-    """Folders of this machine, and what the program calls them. The last that fits counts, for rustc as for C compilers."""
+    """Folders of this machine, and their names in the program. The last match wins, for rustc and C compilers."""
     return [(REPO, "fathom"), (CARGO_HOME, "cargo"), (TARGET, "target")]
 
 

@@ -1,4 +1,4 @@
-"""What is in the program besides Fathom itself: crates, packages of the page, C libraries, async-profiler."""
+"""Third-party parts of the program: crates, packages of the page, C libraries, async-profiler."""
 
 import json
 import re
@@ -14,7 +14,7 @@ PROFILER = runpy.run_path(str(REPO / ".ci/async-profiler"))
 
 @dataclass
 class Part:
-    """Something of others in the program. `purl` is its name in the world of packages, `sha256` the checksum of its package."""
+    """A third-party part of the program. `purl` is its package URL, `sha256` the checksum of its package."""
 
     name: str
     version: str
@@ -30,7 +30,7 @@ def parts(triple: str) -> list[Part]:
 
 
 def used_crates(triple: str) -> list[dict]:
-    """The crates of others that end up in the program, by name."""
+    """The third-party crates in the program, by name."""
     metadata = json.loads(told(["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", triple]))
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -90,7 +90,7 @@ def linked_parts() -> list[Part]:
 
 
 def bundled_sources() -> Path:
-    """The crate libbpf-sys, which has the sources of libelf and zlib with it."""
+    """The crate libbpf-sys, which includes the sources of libelf and zlib."""
     metadata = json.loads(told(["cargo", "metadata", "--format-version", "1", "--locked"]))
     return next(Path(package["manifest_path"]).parent for package in metadata["packages"] if package["name"] == "libbpf-sys")
 

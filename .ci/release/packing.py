@@ -23,7 +23,7 @@ DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @dataclass
 class Package:
-    """What is packed: `tree` has `bin` and `share` below it. It needs nothing of the machine, so no package depends on another."""
+    """The content of a package: `tree` has `bin` and `share` below it. It needs no libraries, so no package depends on another."""
 
     tree: Path
     version: str
@@ -48,7 +48,7 @@ def tarball(what: Path, into: Path, time_s: int) -> None:
 
 
 def packages(package: Package) -> None:
-    """The Debian and the RPM package: below /usr, manual pages compressed, the licence where each looks for it."""
+    """The Debian and the RPM package: below /usr, with compressed manual pages, and the licence in the usual place of each."""
     root = package.out / "root"
     shutil.copytree(package.tree, root / "usr")
     for page in (root / "usr/share/man/man1").iterdir():
@@ -63,7 +63,7 @@ def packages(package: Package) -> None:
 
 
 def rpm(package: Package, root: Path) -> None:
-    # Of the forms that RHEL 8 reads.
+    # A compression that RHEL 8 can read.
     config = rpm_rs.BuildConfig(format=rpm_rs.RpmFormat.V4, compression=rpm_rs.CompressionType.Xz, source_date=package.time_s)
     builder = rpm_rs.PackageBuilder("fathom", package.version, "Apache-2.0", package.machine, SUMMARY)
     builder.using_config(config)
@@ -82,7 +82,7 @@ def rpm(package: Package, root: Path) -> None:
 
 
 def control(version: str, architecture: str, size_kb: int) -> str:
-    """What dpkg has to know of the package."""
+    """The package's metadata for dpkg."""
     indented = "\n".join(f" {line}" for line in DESCRIPTION.splitlines())
     return f"""Package: fathom
 Version: {version}
@@ -108,6 +108,6 @@ def debian(package: Package, root: Path) -> None:
     (root / "DEBIAN/control").write_text(control(package.version, architecture, size_kb))
     deb = package.out / f"fathom_{package.version}_{architecture}.deb"
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(package.time_s)}
-    # Of the forms that Debian 11 reads.
+    # A compression that Debian 11 can read.
     command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, deb]
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)

@@ -1,8 +1,8 @@
-"""Where a release is built: at the same paths on every machine and in every folder.
+"""Builds a release at the same paths on every machine and in every folder.
 
-Debug information has a checksum of each source, also of those that build scripts write, which name the folder that they are in; and
-with thin LTO names of symbols have a checksum of all that in them. No mapping of paths reaches what was summed up. So the checkout,
-`target` and Cargo's folder are mounted where they always are, in a mount namespace that ends with the build.
+Debug information has a checksum of each source. Sources written by build scripts contain the path of their folder. And
+with thin LTO, symbol names contain a checksum of all that. Path mapping does not affect these checksums. So the checkout,
+`target` and Cargo's folder are mounted at fixed paths, in a mount namespace that ends with the build.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools import REPO
 
-# Every Linux has this folder, and nothing in it is needed for a build; another machine's content is only hidden meanwhile.
+# Every Linux has this folder, and a build needs nothing in it. Its content is only hidden during the build.
 ROOM = Path("/mnt")
 CHECKOUT, TARGET, CARGO_HOME = ROOM / "fathom", ROOM / "target", ROOM / "cargo"
 # Folders are named by descriptors: the room may hide them.
@@ -31,7 +31,7 @@ exec "$@"
 
 
 def enter() -> None:
-    """Runs this program again where releases are built, unless it is there or the machine refuses."""
+    """Runs this program again at the fixed paths, unless it is already there or the machine refuses."""
     if REPO == CHECKOUT:
         return
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPO / "target")).resolve()

@@ -1,4 +1,4 @@
-"""What package managers need to know of a release."""
+"""The data about a release that package managers need."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ OF_ONE_MACHINE = {"x86_64": "intel", "aarch64": "arm"}
 
 
 def formula(releases: str, sums: dict[str, str]) -> str:
-    """Homebrew's formula, for the machines of which there is a tarball among the files with checksums."""
+    """Homebrew's formula, for the machines that have a tarball among the files with checksums."""
     text = (REPO / "packages/fathom.rb").read_text()
     text = text[text.index("class "):]
     tarballs = {found["machine"]: (found["version"], sum) for name, sum in sums.items() if (found := TARBALL.match(name))}

@@ -1,4 +1,4 @@
-"""The list of what is in the program, for machines to read: CycloneDX, as JSON."""
+"""The machine-readable list of the program's contents: CycloneDX, as JSON."""
 
 import uuid
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from packageurl import PackageURL
 
 from contents import Part, parts
 
-# Any would do; it is the same for the same program.
+# An arbitrary value, but the same for the same program.
 NAMESPACE = uuid.UUID("0c0f1ad2-0b4e-4f53-9b52-6b62a3f0f8b4")
 
 

@@ -1,4 +1,4 @@
-"""The tools that only a release needs, fetched once into `target/release-tools` as `requirements.txt` pins them."""
+"""The tools that only a release needs, fetched once into `target/release-tools`, at the versions of `requirements.txt`."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ PYTHON = TOOLS / "bin/python"
 
 
 def have() -> None:
-    """Runs this program again by the Python that has the tools, unless it does already."""
+    """Runs this program again with the Python that has the tools, unless it already does."""
     if Path(sys.prefix) == TOOLS:
         return
     fetch()
@@ -35,5 +35,5 @@ def fetch() -> None:
 
 
 def told(command: list) -> str:
-    """What a command that is run in the repository prints."""
+    """The output of a command that runs in the repository."""
     return subprocess.run(command, cwd=REPO, check=True, capture_output=True, text=True).stdout.strip()

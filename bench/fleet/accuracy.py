@@ -1,4 +1,4 @@
-"""Precision and recall of hosts and facts against the simulator's truth, beside threshold rules and a z-score.
+"""Precision and recall of hosts and facts against the simulator's truth, compared with threshold rules and a z-score.
 
 A day is a simulated fleet of 1,000 hosts and two days. Each appends a line to accuracy.jsonl; the table is made of all lines.
 Days of one seed share their noise and their facts, so the noise is simulated once and each illness is laid over it. Distances from the peers
@@ -34,9 +34,9 @@ NOISES = ("normal", "heavy", "wandering")
 SIGNAL = "requests_p95_ms"
 SLOT_MINUTES = MINUTES_PER_DAY // SLOTS_PER_DAY
 RULES_DAYS = 4
-"""Of each noise and illness, on which the other rules are asked as well: they are wrong on nearly all, and take a third of the time."""
+"""Days per noise and illness on which the other rules run as well: they are almost always wrong, and take a third of the time."""
 HEALTHY = 4
-"""Days without an illness, for each day with one."""
+"""Days without an illness per day with one."""
 
 
 def main() -> None:
@@ -75,11 +75,11 @@ def cases() -> list[tuple[str, Illness | None]]:
 
 
 def days(given: argparse.Namespace, done: set[tuple[str, str, int]]) -> Iterator[dict]:
-    """All noises of a seed, and the seeds without an illness that go with it, before the next: whenever it is stopped, the rows are in proportion."""
+    """All noises of a seed and its seeds without an illness, before the next seed. So the rows are balanced whenever it is stopped."""
     healthy = range(given.days, HEALTHY * given.days)
     for at in (seed for one in range(given.days) for seed in (one, *healthy[one :: given.days])):
         for place, noise in enumerate(NOISES):
-            # One seed gives hosts the same levels and facts whatever the noise, and then chance names the same fact three times.
+            # A seed gives hosts the same levels and facts for every noise, so chance would name the same fact three times.
             seed = given.seed + len(NOISES) * at + place
             wanted = [
                 (case, illness)
@@ -95,7 +95,7 @@ def days(given: argparse.Namespace, done: set[tuple[str, str, int]]) -> Iterator
 
 
 def one_day(world: World, values: np.ndarray, has_rules: bool) -> dict:
-    """The answers about a day, and whether they are right."""
+    """The answers for a day, and whether they are right."""
     fleet = of_arrays(world)
     began = time.process_time()
     scored = [assessed(distances(world, values, fleet.subjects))]
@@ -115,7 +115,7 @@ def one_day(world: World, values: np.ndarray, has_rules: bool) -> dict:
 
 
 def of_arrays(world: World) -> ff.Fleet:
-    """A fleet without an engine: the caller brings the distances along."""
+    """A fleet without an engine: the caller provides the distances."""
     subjects = pd.DataFrame({
         "subject": world.names, "role": [f"service-{role:02d}" for role in world.role_of],
         "first": world.minutes[0], "last": world.minutes[-1],
@@ -125,7 +125,7 @@ def of_arrays(world: World) -> ff.Fleet:
 
 
 def distances(world: World, values: np.ndarray, subjects: pd.DataFrame) -> Distances:
-    """What `peers.measure` gives where every host has every minute."""
+    """The result of `peers.measure` if every host has every minute."""
     signal = signal_of(SIGNAL)
     logs = np.log(values + signal.floor)
     for role in np.unique(world.role_of):
@@ -136,7 +136,7 @@ def distances(world: World, values: np.ndarray, subjects: pd.DataFrame) -> Dista
 
 
 def check_arrays(world: World) -> None:
-    """The engine's distances are those of the arrays."""
+    """Checks that the engine's distances equal those of the arrays."""
     values = world.values(SIGNAL)
     table = minutes_table(world, slice(0, world.hosts), slice(0, values.shape[1]), {SIGNAL: values})
     engine = ff.connect()

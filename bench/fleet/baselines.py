@@ -1,4 +1,4 @@
-"""What fleets use today, on the same data: threshold rules and a z-score, and the fact that most of the flagged hosts share."""
+"""Today's usual methods on the same data: threshold rules and a z-score, and the fact that most of the flagged hosts share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 QUIET = 0.999
-"""A limit for each role that so much of the day before is below: a rule that was quiet yesterday."""
+"""A limit for each role, as a quantile of the day before: a rule that was quiet yesterday."""
 MINUTES_OF_20 = 15
 Z = 3.0
 P = 0.05
@@ -34,7 +34,7 @@ def z_score(values: np.ndarray, roles: np.ndarray) -> np.ndarray:
 
 
 def top_fact(flagged: np.ndarray, held: np.ndarray) -> tuple[int, bool]:
-    """The fact with the least Fisher p, and whether it is below 0.05, as one would read it off a dashboard."""
+    """The fact with the smallest Fisher p, and whether it is below 0.05, as read off a dashboard."""
     with_fact = held.sum(axis=0)
     sick_with = held[flagged].sum(axis=0)
     p = stats.hypergeom.sf(sick_with - 1, len(flagged), int(flagged.sum()), with_fact)

@@ -1,4 +1,4 @@
-"""What the questions cost: seconds, CPU and memory of each, on 1,000 and 10,000 hosts of a day, on DuckDB and on Spark.
+"""The cost of each question: seconds, CPU and memory, for a day of 1,000 and 10,000 hosts, on DuckDB and on Spark.
 
 Each question runs in a process of its own, with loading; the memory is that process's peak, and with Spark that of its JVM as well.
 The load is the machine's average of the minute before: wall-clock times under a high one say little, CPU seconds more.
@@ -67,7 +67,7 @@ def answer_of(command: list[str], patience_s: int) -> dict:
 
 
 def jvm_mb() -> dict[str, int]:
-    """The most memory that Spark's JVM had, which is a child of this process."""
+    """The peak memory of Spark's JVM, which is a child of this process."""
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines())

@@ -1,1 +1,1 @@
-"""What benchmarks, experiments, trials and real labs share: finding JDKs, fetching jars, making inputs, measuring, tables."""
+"""Shared by benchmarks, experiments, trials and real labs: finding JDKs, fetching jars, making inputs, measuring, tables."""

@@ -1,4 +1,4 @@
-"""The one flow of both benchmarks: make what is missing, build the tools, measure each file, then the growth."""
+"""The common flow of both benchmarks: make missing inputs, build the tools, measure each file, then the growth."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ GROWTH_MB = [10, 100, 1_000]
 
 
 def main(folder: Path, inputs: list[str], grow: str, resize: Callable[[Path, int, Path], Path], size_mb: int | None) -> None:
-    """`inputs` are the files of the tables, `grow` the one that `resize` cuts; tables use at most `size_mb` of a file."""
+    """`inputs` are the files of the tables, `grow` is the file that `resize` cuts. Tables use at most `size_mb` of a file."""
     options = arguments(folder.name, inputs)
     if not all((INPUTS / name).exists() for name in [*inputs, grow]):
         subprocess.run([folder / "make_input"], check=True)
@@ -60,7 +60,7 @@ def cold_runs(chosen: list[tools.Tool], file: Path) -> list[tuple[tools.Tool, me
 
 
 def machine() -> str:
-    """What the figures were taken on, with the load that was there already."""
+    """The machine of the measurement, with its load before the start."""
     model = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     busy = os.getloadavg()[0]
     return f"{os.cpu_count()} × {model[0] if model else platform.machine()}, Linux {platform.release()}, load {busy:.1f} at the start"

@@ -1,4 +1,4 @@
-"""Limits of a control group of its own, as a container's are lowered; of either version of control groups."""
+"""Limits of a separate control group, like the limits of a container. Supports both versions of control groups."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path("/sys/fs/cgroup")
 IS_UNIFIED = (ROOT / "cgroup.controllers").exists()
 PERIOD_US = 100_000
-# The kernel refuses less.
+# The kernel refuses smaller values.
 LEAST_QUOTA_US = 1_000
 
 
@@ -22,7 +22,7 @@ class Group:
         (self.folder / "cgroup.procs").write_text(str(pid))
 
     def limit_cpus(self, cpus: float | None) -> None:
-        """To so many; no longer, without a number."""
+        """Limits the CPUs; without a number, removes the limit."""
         quota = None if cpus is None else max(int(cpus * PERIOD_US), LEAST_QUOTA_US)
         if IS_UNIFIED:
             self.write("cpu.max", f"{'max' if quota is None else quota} {PERIOD_US}")
@@ -30,23 +30,23 @@ class Group:
             self.write("cpu.cfs_quota_us", str(-1 if quota is None else quota))
 
     def limit_memory(self, size_bytes: int | None) -> None:
-        """To so much; no longer, without a number."""
+        """Limits memory; without a number, removes the limit."""
         if IS_UNIFIED:
             self.write("memory.max", "max" if size_bytes is None else str(size_bytes))
         else:
             self.write("memory.limit_in_bytes", str(-1 if size_bytes is None else size_bytes))
 
     def anonymous_bytes(self) -> int:
-        """Memory that is no file's."""
+        """Memory that does not belong to files."""
         rows = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
         return int(rows["anon" if IS_UNIFIED else "rss"])
 
     def limit_writes(self, place: Path, per_second: int) -> None:
-        """To the disk on which `place` is."""
+        """Limits writes to the disk of `place`."""
         self.limit_requests("w", place, per_second)
 
     def limit_reads(self, place: Path, per_second: int | None) -> None:
-        """From the disk on which `place` is; no longer, without a number."""
+        """Limits reads from the disk of `place`; without a number, removes the limit."""
         self.limit_requests("r", place, per_second)
 
     def limit_requests(self, direction: str, place: Path, per_second: int | None) -> None:
@@ -62,5 +62,5 @@ class Group:
         (self.folder / file).write_text(text)
 
     def remove(self) -> None:
-        """When the process has ended."""
+        """Removes the group, after the process has ended."""
         self.folder.rmdir()

@@ -1,4 +1,4 @@
-"""Smaller and larger inputs of the same kind: whole chunks of a JFR file, whole lines of a log, and copies end to end."""
+"""Smaller and larger inputs of the same kind: whole chunks of a JFR file, whole lines of a log, and concatenated copies."""
 
 import itertools
 import shutil
@@ -14,7 +14,7 @@ COPY_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class Chunk:
-    """Where a chunk lies in its file, and when it was recorded."""
+    """The position of a chunk in its file, and its time."""
 
     at: int
     size: int
@@ -23,9 +23,9 @@ class Chunk:
 
 
 def jfr_of_size(source: Path, size_mb: int, into: Path) -> Path:
-    """A JFR file of about `size_mb`: the first chunks of `source`, round and round. Chunks end to end are a valid file.
+    """A JFR file of about `size_mb`: the first chunks of `source`, repeated. Concatenated chunks are a valid file.
 
-    Each round starts when the one before ended: JMC leaves out chunks that it takes for copies of another.
+    Each round starts when the previous one ended: JMC skips chunks that look like copies of another.
     """
     chunks = chunks_of(source)
     round_ns = max(chunk.end_ns for chunk in chunks) - min(chunk.start_ns for chunk in chunks)
@@ -60,7 +60,7 @@ def chunks_of(source: Path) -> list[Chunk]:
 
 
 def log_of_size(source: Path, size_mb: int, into: Path) -> Path:
-    """The first `size_mb` of a log, up to the end of a line. The log must be that long: time in a log never goes back."""
+    """The first `size_mb` of a log, up to the end of a line. A log cannot be repeated, because its time never goes back."""
     left = size_mb * 1_000_000
     with source.open("rb") as reader, into.open("wb") as writer:
         while left > COPY_BYTES:

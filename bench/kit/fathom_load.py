@@ -1,4 +1,4 @@
-"""Running `fathom load` and reading what it found."""
+"""Runs `fathom load` and reads its results."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from pathlib import Path
 from .places import Refused, program
 
 ENGINE = "fathom-load-engine"
-# The exit code of a run that was refused, because the generator itself was too slow.
+# The exit code of a run that was refused because the generator itself was too slow.
 INCONCLUSIVE = 4
 
 
 @dataclass
 class Run:
-    """What `fathom load` printed, and its `summary.json`."""
+    """The output of `fathom load`, and its `summary.json`."""
 
     code: int
     text: str
@@ -30,12 +30,12 @@ class Run:
         return self.summary["generator"]["lag"][f"{quantile}_ns"] / 1e6
 
     def latency_ms(self, quantile: str) -> float:
-        """From when requests were due; only an accepted run has it."""
+        """Latency from the due time of requests. Only an accepted run has it."""
         return self.summary["measured"]["from_scheduled"][f"{quantile}_ns"] / 1e6
 
 
 def need_engine() -> None:
-    """Looks where `fathom load` does."""
+    """Looks in the same places as `fathom load`."""
     named = os.environ.get("FATHOM_LOAD_ENGINE")
     beside = Path(program()).parent / ENGINE
     if not (Path(named).is_file() if named else beside.is_file() or shutil.which(ENGINE)):
@@ -43,7 +43,7 @@ def need_engine() -> None:
 
 
 def send(folder: Path, *words: str) -> Run:
-    """Runs it to its end; its results are in `folder`, which it makes."""
+    """Runs it to its end. It creates `folder` for its results."""
     run = subprocess.run([program(), "load", *words, "-o", str(folder)], capture_output=True, text=True, check=False)
     if run.returncode not in (0, INCONCLUSIVE):
         raise SystemExit(f"fathom load: {run.stderr.strip()[-600:]}")

@@ -1,4 +1,4 @@
-"""Fetching libraries through Maven: pinned coordinates, and each jar checked against the SHA-256 written in our files."""
+"""Fetches libraries through Maven: coordinates are pinned, and each jar is checked against the SHA-256 in our files."""
 
 import hashlib
 import subprocess
@@ -20,7 +20,7 @@ def jar(coordinates: str, sha256: str) -> Path:
 
 
 def libraries(folder: Path, jars: Path = JARS) -> list[Path]:
-    """What the `pom.xml` of a folder names, with all that this needs: the jars of its `jars.sha256`."""
+    """The dependencies in the `pom.xml` of a folder, including indirect ones: the jars of its `jars.sha256`."""
     pinned = [line.split() for line in (folder / "jars.sha256").read_text().splitlines()]
     if not all((jars / name).is_file() for _, name in pinned):
         maven("-f", folder / "pom.xml", f"{PLUGIN}:copy-dependencies", f"-DoutputDirectory={jars}")
@@ -38,7 +38,7 @@ def checked(path: Path, sha256: str) -> Path:
 
 def maven(*words: object) -> None:
     need("mvn")
-    # Not in the folder of another project, whose settings would count.
+    # Not in another project's folder, because its settings would apply.
     command = ["mvn", "--quiet", "--batch-mode", *map(str, words)]
     if subprocess.run(command, cwd="/", check=False).returncode != 0:
         raise Refused(f"Maven could not run {' '.join(command[3:])}: see its lines above")

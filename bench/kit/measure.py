@@ -1,4 +1,4 @@
-"""Running one command and saying what it cost: wall time, CPU time, peak memory, and what its driver printed."""
+"""Runs one command and measures its cost: wall time, CPU time, peak memory, and what its driver printed."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from .tools import Tool
 
 PASS = re.compile(rb"^(\d+\.\d+) (\d+)$", re.MULTILINE)
 
-# A tool repeats until its budget is spent, so that slow ones do not hold up the rest.
+# A tool repeats until its time budget is used up, so that slow ones do not delay the rest.
 BUDGET_S = 30
 LIMIT_S = 300
 COLD_RUNS = 3
@@ -35,7 +35,7 @@ class Run:
 
 @dataclass
 class Result:
-    """What one tool took for one file."""
+    """The cost of one tool for one file."""
 
     tool: Tool
     file: Path
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def best_s(self) -> float:
-        """The best pass, or the best whole process of a tool that has no passes."""
+        """The best pass, or the best whole process if a tool has no passes."""
         return min(self.warm_s or [run.wall_s for run in self.cold])
 
     @property
@@ -67,7 +67,7 @@ class Result:
 
 
 def several(tools: list[Tool], file: Path) -> list[Result]:
-    """Every tool on one file. Cold rounds go through all tools in turn, so that a busy minute hits each alike."""
+    """Runs every tool on one file. Cold rounds alternate between all tools, so that a busy minute affects all of them."""
     cold = {tool.name: [] for tool in tools}
     for _ in range(COLD_RUNS):
         for tool in tools:
@@ -78,7 +78,7 @@ def several(tools: list[Tool], file: Path) -> list[Result]:
 
 
 def finish(tool: Tool, file: Path, cold: list[Run]) -> Result:
-    """Adds the warm passes, one process that reads the file again and again, for tools that are not slow already."""
+    """Adds the warm passes (one process that reads the file repeatedly) for tools that are not already slow."""
     failure = next((run.failure for run in cold if run.failure), "")
     first = cold[0]
     passes = min(WARM_PASSES, int(BUDGET_S / first.wall_s)) if tool.takes_passes and not failure else 0
@@ -88,7 +88,7 @@ def finish(tool: Tool, file: Path, cold: list[Run]) -> Result:
 
 
 def run_once(tool: Tool, file: Path, passes: int) -> Run:
-    """One process, measured by what the kernel accounts to it when it ends."""
+    """One process, measured by the kernel's accounting when it ends."""
     environment = os.environ | tool.environment
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         started = time.monotonic()
@@ -114,7 +114,7 @@ def run_once(tool: Tool, file: Path, passes: int) -> Run:
 
 
 def failure_of(code: int, wall_s: float, last_words: list[str], printed: bool) -> str:
-    """Empty if the run counts."""
+    """The error of the run; empty if it is valid."""
     if wall_s >= LIMIT_S:
         return f"stopped after {LIMIT_S} s"
     if code != 0:

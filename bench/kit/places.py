@@ -1,4 +1,4 @@
-"""Where things are: this folder, the inputs it makes, the cache of what it fetches and builds."""
+"""Paths: this folder, generated inputs, the cache of fetched and built files."""
 
 import os
 import shutil
@@ -9,14 +9,14 @@ BENCH = Path(__file__).resolve().parent.parent
 REPO = BENCH.parent
 INPUTS = Path(os.environ.get("FATHOM_BENCH_INPUTS", BENCH / "out"))
 CACHE = Path(os.environ.get("FATHOM_BENCH_CACHE", Path.home() / ".cache" / "fathom-bench"))
-# What `.ci/jdks` installs.
+# Installed by `.ci/jdks`.
 RUNTIMES = Path(os.environ.get("FATHOM_JDKS", CACHE / "jdks"))
 
 JVM_FOLDERS = Path("/usr/lib/jvm")
 
 
 class Refused(SystemExit):
-    """Something this machine lacks; the message says what, and what to do. Uncaught, it is all that the program prints as it ends."""
+    """Something is missing on this machine. The message says what, and what to do. If uncaught, only the message is printed."""
 
 
 def need(*tools: str) -> None:
@@ -25,7 +25,7 @@ def need(*tools: str) -> None:
 
 
 def program(named: str | None = None) -> str:
-    """Fathom: the program that is named, by the command line or by `FATHOM`, else what `make build` leaves."""
+    """The Fathom program: named on the command line or by `FATHOM`, else the one from `make build`."""
     path = Path(named or os.environ.get("FATHOM") or REPO / "target" / "release" / "fathom")
     if not path.is_file():
         raise Refused(f"{path} is not there: make build, or name another by FATHOM")
@@ -51,7 +51,7 @@ def jdk_version(home: Path) -> str:
 
 
 def jdk_in_path() -> Path:
-    """The JDK of the first `java` in PATH, by its own word: what lies in PATH may be a script."""
+    """The JDK of the first `java` in PATH, as reported by itself, because the file in PATH may be a script."""
     need("java")
     settings = subprocess.run(["java", "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True).stderr
     return Path(next(line.split("=")[1].strip() for line in settings.splitlines() if "java.home" in line))

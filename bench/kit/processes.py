@@ -1,4 +1,4 @@
-"""A server and what runs beside it: processes that end together, and what is waited for."""
+"""A server and the processes around it, which end together, and functions that wait for them."""
 
 import pwd
 import shutil
@@ -9,17 +9,17 @@ from pathlib import Path
 
 from .places import Refused, program
 
-# Of processes that are not recorded, so that they take little.
+# For processes that are not recorded, so that they use little.
 NEIGHBOUR_JVM = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
 LOOKS, LOOK_EVERY_S = 600, 0.1
 NOBODY = "nobody"
 
 
 class Processes:
-    """Programs that run in one folder, where their logs are, and end together."""
+    """Programs that run in one folder, which has their logs, and end together."""
 
     def __init__(self, java: Path, classpath: str, folder: Path) -> None:
-        # A program that is started there would take a path from here for another.
+        # A program that is started in that folder would misinterpret a relative path.
         self.java_program, self.classpath, self.folder = java, classpath, folder.absolute()
         self.running: list[subprocess.Popen] = []
 
@@ -33,14 +33,14 @@ class Processes:
         return process
 
     def recorder(self, pid: int, seconds: int, name: str = "recording", more: tuple[str, ...] = ()) -> subprocess.Popen:
-        """Records a process from now on: on a busy machine it takes a while to get at it, and that is waited for."""
+        """Records a process from now on. Waits until recording has started, which takes a while on a busy machine."""
         recording = self.folder / name
         record = self.start(f"record-{name}", self.as_recorder([program(), "record", "--pid", str(pid), "--for", f"{seconds}s", "-o", str(recording), *more]))
         waited_for(recording / "journal")
         return record
 
     def as_recorder(self, command: list[str]) -> list[str]:
-        """The command as whoever records runs it."""
+        """The command as the recording user runs it."""
         return command
 
     def end(self) -> None:
@@ -50,13 +50,13 @@ class Processes:
 
 
 def as_user(command: list[str]) -> list[str]:
-    """The command as a user without rights runs it."""
+    """The command as an unprivileged user runs it."""
     group = str(pwd.getpwnam(NOBODY).pw_gid)
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups", *command]
 
 
 def readable(classpath: list[Path], folder: Path) -> list[Path]:
-    """A copy of the class path that a user without rights may read: root's caches are often its own."""
+    """A copy of the class path that an unprivileged user may read: root's caches are often private."""
     folder.mkdir(exist_ok=True)
     copies = [folder / place.name for place in classpath]
     for place, copy in zip(classpath, copies):
@@ -65,7 +65,7 @@ def readable(classpath: list[Path], folder: Path) -> list[Path]:
 
 
 def waited_for(path: Path) -> str:
-    """The text of a file, once there is any."""
+    """Waits until a file has text, and returns it."""
     for _ in range(LOOKS):
         if path.is_file() and (text := path.read_bytes()):
             return text.decode(errors="replace")

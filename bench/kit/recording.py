@@ -1,4 +1,4 @@
-"""Making inputs: run a program until what it writes is large enough, then stop it as a service is stopped."""
+"""Makes inputs: runs a program until its output is large enough, then stops it like a service."""
 
 import subprocess
 import time
@@ -36,6 +36,6 @@ def run_until(written: Path, size_mb: int, command: list) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Bytes in a file, or in all files under a folder; 0 if there is none yet."""
+    """The bytes in a file, or in all files below a folder; 0 if it does not exist yet."""
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())

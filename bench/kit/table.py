@@ -6,12 +6,12 @@ HEADER = "| tool | version | best s | median s | MB/s | events | k events/s | co
 RULE = "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 
 
-# Events that a file of several times the size may have less than its share, since its parts differ.
+# A file of several times the size may have fewer events than its share by this much, since its parts differ.
 LEFT_OUT = 0.5
 
 
 def of(results: list[Result], size_bytes: int) -> str:
-    """One table, fastest first, and below it how Fathom stands to the fastest peer."""
+    """One table, fastest first, and below it the ratio of Fathom to the fastest peer."""
     good = sorted((result for result in results if not result.failure), key=lambda result: result.best_s)
     base = next((result for result in good if result.tool.ours and result.tool.environment), None)
     lines = [HEADER, RULE, *(row(result, size_bytes, base) for result in good)]
@@ -56,7 +56,7 @@ def growth(by_size: list[tuple[int, list[Result]]]) -> str:
 
 
 def growth_cell(result: Result, events_expected: float) -> str:
-    """A tool that leaves out what it was given is not quick."""
+    """A tool that skips a part of its input is not fast."""
     if result.failure:
         return f"{result.failure} |"
     left_out = f", only {result.events:,} events" if result.events < LEFT_OUT * events_expected else ""

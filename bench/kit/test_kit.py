@@ -1,4 +1,4 @@
-"""What the benchmarks do with files and figures, on small ones."""
+"""Tests of the benchmarks' handling of files and figures, with small ones."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Each script that takes arguments finds what it imports."""
+"""Tests that each script with arguments finds its imports."""
 
 import subprocess
 import unittest
@@ -27,6 +27,6 @@ def takes_arguments(path) -> bool:
 
 
 def complaint(path) -> str:
-    """Why it does not; empty where it does."""
+    """The error; empty if there is none."""
     ended = subprocess.run([path, "--help"], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return "" if ended.returncode == 0 else ended.stderr[-300:]

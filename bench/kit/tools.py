@@ -34,7 +34,7 @@ class Tool:
 
 
 def scan(folder: Path, named: str = "") -> list[Tool]:
-    """Builds the tools under `folder` whose name contains `named`; one that cannot be built is left out, and that is said."""
+    """Builds the tools under `folder` whose name contains `named`. Tools that cannot be built are left out with a message."""
     tools = []
     for description in sorted(folder.glob("*/tool.toml")):
         about = tomllib.loads(description.read_text())
@@ -68,7 +68,7 @@ def java_driver(folder: Path, about: dict) -> list[str]:
 
 
 def cargo_driver(folder: Path, about: dict) -> list[str]:
-    """Our own loader is built like the program itself; a peer's driver has its own lock file, which is kept to."""
+    """Our own loader is built like the program itself. A peer's driver is built with its own lock file."""
     manifest = REPO / about["manifest"] if "manifest" in about else folder
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPO / "target")) if about.get("ours") else CACHE / "cargo"
     command = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest / "Cargo.toml")]

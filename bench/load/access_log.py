@@ -1,4 +1,4 @@
-"""An access log as a shop might have it: few paths are asked for most of the time, and requests come in bursts."""
+"""A realistic access log of a shop: a few paths get most requests, and requests come in bursts."""
 
 import random
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
 BEGINS = datetime(2026, 11, 20, 6, 30, tzinfo=UTC)
-# Requests of an ordinary second; every so many seconds there are more, for some seconds.
+# Requests in a normal second; the interval, length and size of bursts.
 PER_SECOND = 200
 BURST_EVERY_S, BURST_S, BURST_FACTOR = 50, 4, 3
-# How many of a hundred requests ask for which route.
+# The percentage of requests for each route.
 ROUTES = {"/": 35, "/items/{item}": 40, "/search?q={word}": 9, "/pictures/{picture}": 15, "/report": 1}
-# The item in place n is asked for in proportion to 1 / n.
+# The frequency of the n-th item is proportional to 1 / n.
 ITEMS = 5_000
 PICTURES = 50
 WORDS = ["shoe", "a1", "blue", "xyz", "q7"]
 
 
 def lines(count: int, seed: int) -> Iterator[str]:
-    """So many lines in the common format, with whole seconds. The same seed gives the same lines."""
+    """Lines in the common log format, with whole seconds. The same seed gives the same lines."""
     rng = random.Random(seed)
     path = paths(rng)
     left, second = count, 0
@@ -30,10 +30,10 @@ def lines(count: int, seed: int) -> Iterator[str]:
 
 
 def arrivals(second: int, rng: random.Random) -> int:
-    """How many requests come in a second of the log."""
+    """The number of requests in a second of the log."""
     in_burst = second % BURST_EVERY_S >= BURST_EVERY_S - BURST_S
     mean = PER_SECOND * (BURST_FACTOR if in_burst else 1)
-    # Of many independent users: their number spreads by its root.
+    # Many independent users: the standard deviation is the square root of the mean.
     return max(0, round(rng.gauss(mean, mean**0.5)))
 
 

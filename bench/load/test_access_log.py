@@ -1,4 +1,4 @@
-"""The access log of `bench/load/run`: its mix, its bursts, and that a seed repeats it."""
+"""Tests of the access log of `bench/load/run`: its mix, its bursts, and that a seed makes it repeatable."""
 
 import re
 import unittest

@@ -1,6 +1,6 @@
 import java.util.concurrent.locks.LockSupport;
 
-/** 2,000 threads of a pool, each of which runs for some milliseconds now and then, for half a minute. */
+/** 2,000 pool threads that each run for some milliseconds now and then, for half a minute. */
 public class ManyThreads {
     private static final int THREADS = 2_000;
     private static final long LASTS_NS = 30_000_000_000L;

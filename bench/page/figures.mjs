@@ -1,6 +1,6 @@
-// What the page of a recording says, as text, and a picture of it at first sight: node figures.mjs PAGE PICTURE QUESTIONS
+// Prints the text of a recording's page, and saves a picture of its initial view: node figures.mjs PAGE PICTURE QUESTIONS
 //
-// QUESTIONS is JSON: `from` and `to` of the time to pick (ns since the origin), kinds of spans and events of samples to ask for.
+// QUESTIONS is JSON: `from` and `to` of the time to pick (ns since the origin), kinds of spans and events of samples to query.
 
 import { createRequire } from "node:module";
 
@@ -34,7 +34,7 @@ async function main() {
   }
 }
 
-/** What stands at the side: the answer. */
+/** The text at the side: the answer. */
 async function read(page) {
   const causes = {};
   for (const line of await page.locator(".cause").all()) {
@@ -64,7 +64,7 @@ function cellsOf(rows) {
   return rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent));
 }
 
-/** The sum that a view says of all of the recording. */
+/** The sum that a view shows for the whole recording. */
 async function asked(page, hash, view) {
   const before = await page.evaluate((selector) => document.querySelector(selector)?.dataset.answers ?? "", view);
   await page.evaluate((next) => { location.hash = next; }, `cause=none&l=none&s=${from}..${to}&${hash}`);

@@ -1,7 +1,7 @@
 // Measures the page of one recording in Chromium, served and as a single file: node measure.mjs PROGRAM RECORDING
-// How long any page takes to open from disk: node measure.mjs --open PAGE
+// Measures how long a page takes to open from disk: node measure.mjs --open PAGE
 //
-// Times are taken inside the page, with its own clock, and end with the frame after which the picture is on the screen.
+// Times are taken inside the page with its own clock. They end with the frame after which the picture is visible.
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -12,10 +12,10 @@ import { join } from "node:path";
 const { chromium } = createRequire(new URL("../../ui/package.json", import.meta.url))("playwright-core");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const SELECTIONS = 15;
-/** A new window of Chromium goes on loading its own menus for so long. */
+/** How long a new Chromium window keeps loading its own menus. */
 const WINDOW_MS = 3_000;
 const PAN_FRAMES = 240;
-/** A picture is there when a frame with the answer has been drawn. */
+/** A picture is complete when a frame with the answer has been drawn. */
 const PICTURE = ".headline h1";
 const FLAME = '.flame-view[aria-busy="false"] canvas, .flame-view[aria-busy="false"] .note';
 
@@ -55,7 +55,7 @@ async function openOnly(path) {
   }
 }
 
-/** A window with one empty tab; what is measured opens in tabs beside it. */
+/** A window with one empty tab. Measured pages open in further tabs. */
 async function openWindow(browser) {
   const window = await browser.newContext({ viewport: { width: 1600, height: 1000 } });
   const tab = await window.newPage();
@@ -118,7 +118,7 @@ async function measureFile(window, path, extent) {
   };
 }
 
-/** What the page's objects take after its selections. */
+/** The memory of the page's objects after its selections. */
 async function heapMb(window, page) {
   const client = await window.newCDPSession(page);
   await client.send("HeapProfiler.collectGarbage");
@@ -127,7 +127,7 @@ async function heapMb(window, page) {
   return (metrics.find(({ name }) => name === "JSHeapUsedSize").value / 1e6).toFixed(0);
 }
 
-/** The most memory that a process has had, as the kernel counts it. */
+/** The peak memory of a process, as counted by the kernel. */
 function peakMb(pid) {
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1];
   return (Number(kib) / 1e3).toFixed(0);
@@ -165,7 +165,7 @@ async function firstPicture(window, url) {
   await page.addInitScript((picture) => {
     const look = () => {
       if (!document.querySelector(picture)) return requestAnimationFrame(look);
-      // This is the frame that shows it; what comes after has been drawn.
+      // This is the frame that shows it. Everything later was already drawn.
       setTimeout(() => (window.firstPicture = performance.now()));
     };
     requestAnimationFrame(look);
@@ -187,7 +187,7 @@ async function selections(page, extent) {
 }
 
 async function select({ run, from, to }) {
-  // Ranges of ten lengths, from a twentieth of the recording to a half, anywhere in it.
+  // Ranges of ten lengths, from a twentieth to a half of the recording, at any position.
   const length = ((to - from) / 20) * (1 + (run % 10));
   const begin = Math.floor(from + ((to - from - length) * ((run * 37) % 100)) / 100);
   const parts = new URLSearchParams(location.hash.slice(1));

@@ -1,4 +1,4 @@
-/** A JVM that does what its native code is told to (events.c): Fathom records nothing else. */
+/** A JVM that runs native code (events.c), because Fathom only records JVMs. */
 final class Events {
     private Events() {}
 

@@ -1,7 +1,7 @@
 /*
  * Does one kind of thing a given number of times and prints how many ns each took. Reads lines
- * "faults N", "calls N", "switches N" or "requests N" until its input ends, so that it can be watched in between.
- * Native code of Events.java: what is watched is a JVM.
+ * "faults N", "calls N", "switches N" or "requests N" until its input ends, so that recording can start in between.
+ * It is the native code of Events.java, so that the recorded process is a JVM.
  */
 #define _GNU_SOURCE
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ static double now_ns(void)
 	return now.tv_sec * 1e9 + now.tv_nsec;
 }
 
-/* Small pages, each touched once; the same memory each time, so that the machine below has it. */
+/* Small pages, each touched once. It uses the same memory each time, so that the hypervisor has already allocated it. */
 static double faults(long count)
 {
 	size_t bytes = (size_t)count * 4096;
@@ -81,7 +81,7 @@ static cpu_set_t first_of(const cpu_set_t *all)
 	return one;
 }
 
-/* Two threads on one CPU hand a byte to and fro: each hand-over is a switch. */
+/* Two threads on one CPU pass a byte back and forth: each pass is a switch. */
 static double switches(long count)
 {
 	int there[2], back[2];
@@ -123,7 +123,7 @@ static void ask(struct sockaddr_in *server, long count)
 	_exit(0);
 }
 
-/* Another process asks over one connection, on the same CPU. */
+/* Another process sends requests over one connection, on the same CPU. */
 static double requests(long count)
 {
 	int listener = socket(AF_INET, SOCK_STREAM, 0), server, on = 1;

@@ -1,4 +1,4 @@
-"""The service under load, and what its clients see while it is recorded."""
+"""The service under load, and its clients' results while it is recorded."""
 
 import os
 import re
@@ -21,14 +21,14 @@ CONNECTIONS = 8
 RATE = re.compile(r"Requests/sec:\s+([\d.]+)")
 P99 = re.compile(r"99%\s+([\d.]+)(us|ms|s)\b")
 MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
-# A watcher is given this long to attach before requests are counted, and to end afterwards.
+# The time for a watcher to attach before requests are counted, and to end afterwards.
 BEFORE_S = 3.0
 AFTER_S = 60
 
 
 @dataclass
 class Seen:
-    """One stretch of load."""
+    """One period of load."""
 
     per_second: float
     p99_ms: float
@@ -39,9 +39,9 @@ class Seen:
 
 @contextmanager
 def server(home: Path, into: Path, numbers: int = 400):
-    """The service, which sorts so many numbers for each request; yields its pid and address."""
+    """Runs the service, which sorts this many numbers for each request. Yields its pid and address."""
     classes = compile_java(home, [Path(__file__).parent / "server" / "BenchServer.java"], into)
-    # Head and body are written apart: without this the kernel would hold the body back until an acknowledgement.
+    # Head and body are written separately: without this the kernel would delay the body until an acknowledgement.
     command = [home / "bin" / "java", "-Dsun.net.httpserver.nodelay=true", "-Xmx512m", "-cp", classes, "BenchServer", numbers]
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -64,13 +64,13 @@ def load(address: str, seconds: float) -> Seen:
 
 
 def served(address: str) -> int:
-    """How many requests the service has answered so far."""
+    """The number of requests that the service has answered so far."""
     with urllib.request.urlopen(address + "served") as answer:
         return int(answer.read())
 
 
 def watched(watcher: Watcher, pid: int, address: str, seconds: float) -> Seen:
-    """The same load while `watcher` watches."""
+    """The same load while `watcher` runs."""
     with tempfile.TemporaryDirectory() as out, tempfile.TemporaryFile() as words:
         command = watcher.on(pid, seconds + 2 * BEFORE_S, Path(out))
         process = subprocess.Popen(command, stdout=words, stderr=words, env=os.environ | watcher.environment)
@@ -81,13 +81,13 @@ def watched(watcher: Watcher, pid: int, address: str, seconds: float) -> Seen:
         last = words.read().decode(errors="replace").strip().splitlines()[-1:]
     seen.cpu_cores = (usage.ru_utime + usage.ru_stime) / wall_s
     seen.peak_bytes = usage.ru_maxrss * 1024
-    # Watchers that are interrupted end with their own codes; those that were never there end with none of them.
+    # Interrupted watchers end with their own exit codes; any other code means that it never ran.
     seen.failure = "" if code in (0, 1, -signal.SIGINT, 130) else f"exit {code}: {' '.join(last)[:60]}"
     return seen
 
 
 def end(process: subprocess.Popen, wall_s: float):
-    """Interrupts what has not ended by itself, and says what it cost."""
+    """Interrupts the watcher if it has not ended by itself, and returns its cost."""
     ended = wait(process, BEFORE_S + 1)
     if not ended:
         os.kill(process.pid, signal.SIGINT)
@@ -100,7 +100,7 @@ def end(process: subprocess.Popen, wall_s: float):
 
 
 def wait(process: subprocess.Popen, seconds: float):
-    """Exit code and cost of a process, if it ends in time. Only here is it waited for: a second wait would find nothing."""
+    """The exit code and cost of a process, if it ends in time. No other code may wait for it: a second wait would find nothing."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status, usage = os.wait4(process.pid, os.WNOHANG)

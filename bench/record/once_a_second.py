@@ -1,4 +1,4 @@
-"""Copies what system monitors read of procfs, once a second: the peer that only samples."""
+"""Copies the procfs files that system monitors read, once a second: the peer that only samples."""
 
 import sys
 import time

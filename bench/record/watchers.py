@@ -1,4 +1,4 @@
-"""Who can watch a JVM, each as one command. `{pid}`, `{seconds}` and `{out}` are filled in."""
+"""The watchers of a JVM, each as one command. `{pid}`, `{seconds}` and `{out}` are filled in."""
 
 import shutil
 import sys
@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass
 class Watcher:
-    """Something that watches a process for a while and ends by itself, or on SIGINT."""
+    """A command that watches a process for a while and ends by itself, or on SIGINT."""
 
     name: str
     command: list[str]
@@ -29,14 +29,14 @@ class Watcher:
 
 
 def ours(fathom: str, collectors: list[str]) -> list[Watcher]:
-    """A recording as it is by default, and with one collector at a time."""
+    """A default recording, and recordings with one collector each."""
     record = [fathom, "record", "--pid", "{pid}", "--for", "{seconds}s", "-o", "{out}/recording.fathom", "--json"]
     alone = [Watcher(f"fathom, {name} alone", [*record, "--only", name]) for name in collectors]
     return [Watcher("fathom record", record), *alone]
 
 
 def peers(home: Path) -> list[Watcher]:
-    """What is used today."""
+    """Today's tools."""
     profile = [sys.executable, str(HERE / "async_profiler.py"), str(home / "bin" / "jcmd"), str(profiler.library())]
     return [
         Watcher("async-profiler (cpu, 10 ms)", [*profile, "{pid}", "{seconds}", "{out}/a.jfr"]),

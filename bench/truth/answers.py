@@ -1,4 +1,4 @@
-"""What tools say: the format in which each tool is judged. README.md describes it."""
+"""The answers of tools, in the format in which they are judged. README.md describes it."""
 
 import gzip
 import json
@@ -11,16 +11,16 @@ from truth.cases import Broken, Interval
 NAMES = ("shown", "likely")
 VERDICTS = (*NAMES, "possible", "not_enough", "ruled_out")
 
-# A cause that was seen but takes less of the lost time is described, not accused (as in crates/fathom/tests/truth/score.rs).
-# A share of 0 is harm that is no lost time.
+# An observed cause with a smaller share of the lost time is described, not accused (as in crates/fathom/tests/truth/score.rs).
+# A share of 0 is harm other than lost time.
 ACCUSED_FROM = 0.03
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a tool says of one cause; `ids` has several where its word covers several of ours, or where it excludes them all.
+    """A tool's verdict on one cause. `ids` has several if its term covers several of ours, or if it excludes them all.
 
-    A `doubtful` one counts where it is right and is passed over where it is wrong: whether the tool means it as a cause is unknown.
+    A `doubtful` one counts if it is right and is ignored if it is wrong: it is unknown whether the tool means it as a cause.
     """
 
     ids: list[str]
@@ -45,7 +45,7 @@ class Answer:
     causes: list[Said] = field(default_factory=list)
 
     def named(self, names: Collection[str] = NAMES) -> list[Said]:
-        """The causes that count as named, the first of them first."""
+        """The causes that count as named, the most important first."""
         return sorted((said for said in self.causes if said.is_named(names)), key=lambda said: said.rank)
 
     def ruled_out(self) -> set[str]:
@@ -76,7 +76,7 @@ def answer(file: Path, row: dict) -> Answer:
 
 
 def write(file: Path, answers: Answers) -> None:
-    """One answer per line, so that a difference between two runs can be read; packed if the file's name says so."""
+    """One answer per line, so that the difference of two runs is readable. Compressed if the file's name ends accordingly."""
     head = json.dumps({"schema": 1, "tool": answers.tool, "version": answers.version, "date": answers.date})
     rows = ",\n".join(json.dumps(bare(asdict(answer))) for answer in answers.answers)
     data = f'{head[:-1]}, "answers": [\n{rows}\n]}}\n'.encode()
@@ -84,7 +84,7 @@ def write(file: Path, answers: Answers) -> None:
 
 
 def bare(row: dict) -> dict:
-    """Without what says nothing. An empty list of slow times says that none was slow."""
+    """Leaves out empty entries. An empty list of slow times means that nothing was slow."""
     kept = {name: value for name, value in row.items() if (name == "slow" and value is not None) or value}
     if "causes" in kept:
         kept["causes"] = [bare(said) for said in kept["causes"]]

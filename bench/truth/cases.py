@@ -1,4 +1,4 @@
-"""What is true of recordings: the files of `cases/`. README.md describes their fields."""
+"""The truth about recordings: the files of `cases/`. README.md describes their fields."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Question:
-    """A case, and which of its files a tool is given."""
+    """A case, and the files of it that a tool gets."""
 
     case: Case
     given: tuple[str, ...]
@@ -56,7 +56,7 @@ class Question:
 
 
 class Broken(SystemExit):
-    """A file that is not as README.md describes it."""
+    """A file that does not match the description in README.md."""
 
 
 def load(files: Iterable[Path] = ()) -> list[Case]:
@@ -77,7 +77,7 @@ def of_file(file: Path) -> Iterator[Case]:
 
 
 def check(file: Path, case: Case) -> None:
-    """An ill recording names its cause, the others none; a question asks only for files that are there."""
+    """Checks that an ill recording names its cause and the others none, and that a question uses only existing files."""
     if case.state not in STATES:
         raise Broken(f"{file}: {case.id} is {case.state}, not one of {', '.join(STATES)}")
     if (case.state == "ill") != bool(case.first):
@@ -87,6 +87,6 @@ def check(file: Path, case: Case) -> None:
 
 
 def questions(cases: Iterable[Case], reads: Iterable[str]) -> list[Question]:
-    """What a tool that reads these kinds of files is asked."""
+    """The questions for a tool that reads these kinds of files."""
     can = set(reads)
     return [Question(case, tuple(given)) for case in cases for given in case.questions if can.issuperset(given)]

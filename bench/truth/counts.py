@@ -1,4 +1,4 @@
-"""Counts of many judged answers, as rows of a table; and how sure a rate of rare events is."""
+"""Counts of many judged answers, as rows of a table, and the confidence interval of a rate of rare events."""
 
 from collections.abc import Callable
 from math import exp
@@ -9,12 +9,12 @@ from truth.judge import Judged
 MARKS = ["right", "open", "wrong", "acquitted", "all-clear", "refused"]
 TITLES = ["set", "given", "tool", "files", "ill", "first right", "every step true", *MARKS, "time error", "steps true", "inventions per 100 healthy h"]
 HOUR_S = 3600
-# What is outside the interval of a rate, on each side.
+# The probability outside the interval of a rate, on each side.
 OUTSIDE = 0.025
 
 
 def table(rows: list[tuple[str, str, str, list[Judged]]]) -> str:
-    """Each row is a set, what was given, a tool, and its judged answers."""
+    """Each row is a set, the given files, a tool, and its judged answers."""
     return "\n".join([head(TITLES, 3), *(row([*words, *figures(judged)]) for *words, judged in rows)])
 
 
@@ -29,7 +29,7 @@ def figures(judged: list[Judged]) -> list[object]:
 
 
 def inventions(judged: list[Judged]) -> str:
-    """The rate with its 95 % interval, if it is one of hours; else the count alone."""
+    """The rate with its 95 % interval if it is per hours, else only the count."""
     count, hours = sum(one.inventions() for one in judged), sum(one.healthy_s() for one in judged) / HOUR_S
     counted = f"{count} in {hours:.2f} h"
     if hours < 1:
@@ -39,7 +39,7 @@ def inventions(judged: list[Judged]) -> str:
 
 
 def interval(count: int) -> tuple[float, float]:
-    """The exact 95 % interval of the mean of a Poisson distribution of which one value is known."""
+    """The exact 95 % interval of the mean of a Poisson distribution, given one value."""
     low = solved(lambda mean: 1 - below_or_at(count - 1, mean), OUTSIDE) if count else 0.0
     return low, solved(lambda mean: -below_or_at(count, mean), -OUTSIDE)
 
@@ -53,7 +53,7 @@ def below_or_at(count: int, mean: float) -> float:
 
 
 def solved(rising: Callable[[float], float], value: float) -> float:
-    """Where a rising function has this value, between 0 and a mean that no benchmark's count reaches."""
+    """The argument at which a rising function has this value, between 0 and a mean larger than any benchmark's count."""
     low, high = 0.0, 700.0
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""Judges one answer by the truth. README.md says what each count means."""
+"""Compares one answer with the truth. README.md says what each count means."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ class Judged:
     case: Case
     answer: Answer
     named: list[Said]
-    # `right`, or what is not: several may hold.
+    # `right`, or what is wrong: several may apply.
     marks: list[str]
     is_first_right: bool
     every_step: bool
@@ -29,7 +29,7 @@ class Judged:
 
 
 def judged(case: Case, answer: Answer, names: Collection[str] = NAMES) -> Judged:
-    """By causes of these verdicts; the others are not named."""
+    """Judges by causes with these verdicts; others do not count as named."""
     allowed = case.allowed()
     named = [said for said in answer.named(names) if not said.doubtful or allowed.intersection(said.ids)]
     first_right = is_first_right(case, named)
@@ -57,17 +57,17 @@ def marks_of(case: Case, answer: Answer, named: list[Said], wrongs: list[str]) -
 
 
 def is_first_right(case: Case, named: list[Said]) -> bool:
-    """Whether a true cause is named first; where several share the first rank, one of them suffices."""
+    """Whether a true cause is named first. If several share the first rank, one of them suffices."""
     return any(set(said.ids).intersection(case.first) for said in named if said.rank == named[0].rank)
 
 
 def has_chain(case: Case, named: list[Said]) -> bool:
-    """Whether the chain that the truth names is the one of a cause that is rightly named first."""
+    """Whether a cause that is correctly named first has the chain of the truth."""
     return case.chain is None or any(said.chain == case.chain for said in named if set(said.ids).intersection(case.first))
 
 
 def time_error(case: Case, answer: Answer) -> float | None:
-    """The part of the slow time, said or true, on which answer and truth differ, in the time of which the truth is known."""
+    """The part of the slow time (reported or true) on which answer and truth differ, within the time of the known truth."""
     if case.slow is None or answer.slow is None:
         return None
     known = case.known or [(float("-inf"), float("inf"))]

@@ -1,4 +1,4 @@
-"""The truth of the labs' kept recordings: what the lab declares of the variant, and when its program says that the phases were."""
+"""The truth of the labs' kept recordings: the lab's declaration of the variant, and the times of the phases from its program."""
 
 import json
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def listed(value: str | list[str] | None) -> list[str]:
 
 
 def times(declared: dict, dose: dict, is_ill: bool) -> dict:
-    """A JVM that starts is slow for those who wait, and outside the phases it is on its own: both are not judged."""
+    """A starting JVM is slow for its users, and outside the phases there is no load: both times are not judged."""
     known = list(phases(declared, dose, {"baseline", "exposed"}))
     slow = list(phases(declared, dose, {"exposed"})) if is_ill else []
     return {"slow": slow, "known": known, "observed_s": round(sum(end - start for start, end in known), 3)}

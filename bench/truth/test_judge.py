@@ -1,4 +1,4 @@
-"""What a judge says of an answer, and of many."""
+"""Tests of judging one answer, and many."""
 
 import unittest
 
@@ -89,7 +89,7 @@ class Times(unittest.TestCase):
 
 class Counts(unittest.TestCase):
     def test_the_interval_of_a_rate_is_the_exact_one(self):
-        # Of tables of the Poisson distribution.
+        # From tables of the Poisson distribution.
         for count, low, high in [(0, 0.0, 3.689), (1, 0.025, 5.572), (5, 1.623, 11.668), (100, 81.36, 121.63)]:
             with self.subTest(count=count):
                 found = counts.interval(count)

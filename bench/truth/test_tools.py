@@ -1,4 +1,4 @@
-"""How what tools say becomes answers."""
+"""Tests of how the output of tools becomes answers."""
 
 import unittest
 from pathlib import Path

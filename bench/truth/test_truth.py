@@ -1,4 +1,4 @@
-"""The files of the benchmark: that the truth can be read, and that the tables of results are those of the answers."""
+"""Tests of the benchmark's files: the truth can be read, and the tables of results match the answers."""
 
 import contextlib
 import io
@@ -22,7 +22,7 @@ def catalog() -> set[str]:
 
 
 def printed(*words: str) -> str:
-    """What `bench/truth/score` prints."""
+    """The output of `bench/truth/score`."""
     loader = SourceFileLoader("score", str(cases.HERE / "score"))
     module = module_from_spec(spec_from_loader("score", loader))
     loader.exec_module(module)

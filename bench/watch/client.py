@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def ask(port: int, rate: Callable[[], float], stop: threading.Event) -> None:
-    """So many requests per second as `rate` says, on one connection, which is made anew when it breaks."""
+    """Sends `rate` requests per second on one connection, and reconnects when it breaks."""
     connection, due = None, time.monotonic()
     while not stop.is_set():
         due = max(due + 1 / rate(), time.monotonic() - 1)

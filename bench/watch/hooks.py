@@ -1,4 +1,4 @@
-"""Takes webhooks."""
+"""Receives webhooks."""
 
 import json
 import threading
@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class Hooks:
-    """A server on loopback, and the bodies that it got: verdicts, and what was told before them."""
+    """A server on loopback, and the bodies that it received: verdicts, and earlier messages."""
 
     def __init__(self) -> None:
         self.bodies: list[dict] = []

@@ -1,4 +1,4 @@
-"""`fathom watch` as its benchmarks run it: all is the default, but for which JVMs are watched and where it puts and tells what it finds."""
+"""`fathom watch` for benchmarks: all settings are defaults, except the watched JVMs, and where it stores and sends its results."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ def webhook(port: int) -> str:
 
 
 def capture(**wishes: str | None) -> str:
-    """Settings of recordings; those that are None stay as they are."""
+    """Settings of recordings; None keeps the default."""
     return "[capture]\n" + "".join(f'{name} = "{wish}"\n' for name, wish in wishes.items() if wish)
 
 

@@ -1,6 +1,6 @@
-//! Finds the collectors, every folder of `src` with a `mod.rs`, and compiles all BPF programs,
-//! `NAME/NAME.bpf.c`, to `NAME.bpf.o`. Builds in the async-profiler that `.ci/async-profiler` put under
-//! `target` of the workspace; without it the program is complete but for that collector.
+//! Finds the collectors, every folder of `src` with a `mod.rs`, and compiles all BPF programs, `NAME/NAME.bpf.c`, to
+//! `NAME.bpf.o`. Builds in the async-profiler that `.ci/async-profiler` put under `target` of the workspace; without it
+//! the program lacks only that collector.
 
 #[path = "../folders.rs"]
 mod folders;

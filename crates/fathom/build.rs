@@ -1,4 +1,4 @@
-//! Which commit this is built from, for `fathom --version`. Without git, or outside of a checkout, that is not known.
+//! The commit that this is built from, for `fathom --version`. It is not known without git or outside of a checkout.
 
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a flight recording of a few hundred bytes of each kind of part: `fuzz/seeds/make_jfr.py > fuzz/seeds/jfr/small`.
+"""Writes a flight recording of a few hundred bytes with each kind of part: `fuzz/seeds/make_jfr.py > fuzz/seeds/jfr/small`.
 
-Recordings of a JVM have hundreds of types, so that a fuzzer spends its time on their descriptions. This has those that samples,
+Recordings of a JVM have hundreds of types, so a fuzzer would spend its time on their descriptions. This one has those that samples,
 collections and settings need, strings in each of their forms, and two checkpoints. Takes no time and needs nothing.
 """
 
@@ -11,7 +11,7 @@ import sys
 START_TICKS, TICKS_PER_S = 1_000_000, 1_000_000_000
 START_NS, LENGTH_NS = 1_700_000_000_000_000_000, 200_000_000
 HEADER = struct.Struct(">4sHHQQQQQQQI")
-# Types by number: a name, and fields as name, type, and whether it is by number of a pool or an array.
+# Types by number: a name, and fields as name, type, and whether the value is a pool index or an array.
 TYPES = {
     4: ("boolean", []), 8: ("byte", []), 10: ("int", []), 11: ("long", []), 20: ("java.lang.String", []),
     21: ("java.lang.Class", [("name", 30, "pool"), ("modifiers", 10, "")]),

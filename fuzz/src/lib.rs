@@ -1,4 +1,4 @@
-//! What the targets share: a file or a folder in memory with the fuzzer's bytes, and what must hold of whatever was loaded.
+//! What the targets share: a file or a folder in memory with the fuzzer's bytes, and checks of whatever was loaded.
 
 use std::cell::RefCell;
 use std::io::{Seek, Write};
@@ -27,7 +27,7 @@ pub fn in_folder(read: impl FnOnce(&Path)) {
 pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
     work_alone();
     FILE.with_borrow_mut(|file| {
-        // Times that nothing else places.
+        // Times without any other reference.
         let clock_offsets = vec![(file.path().to_owned(), 1)];
         let latency_pattern = pattern.map(str::to_owned);
         let options = LoadOptions { latency_pattern, clock_offsets, takes_untimed: true, ..LoadOptions::default() };
@@ -43,7 +43,7 @@ pub fn load(bytes: &[u8], formats: &[&str], pattern: Option<&str>) {
     });
 }
 
-/// What is shared out stays on this thread: handing it over costs more than reading a few hundred bytes.
+/// Parallel work stays on this thread: handing it over costs more than reading a few hundred bytes.
 pub fn work_alone() {
     ALONE.call_once(|| {
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
@@ -51,7 +51,7 @@ pub fn work_alone() {
     });
 }
 
-/// The text that input begins with.
+/// The valid text at the beginning of the input.
 pub fn text(bytes: &[u8]) -> &str {
     bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
@@ -66,7 +66,7 @@ fn check(recording: &Recording) {
     }
 }
 
-/// Every id leads somewhere: this panics, and so is found, where one does not.
+/// Checks that every id is valid: an invalid one panics here, so that the fuzzer finds it.
 pub fn follow(recording: &Recording) {
     for sample in recording.samples.rows() {
         recording.text(sample.event);

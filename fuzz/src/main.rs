@@ -1,8 +1,8 @@
-//! All targets as one executable: what they share, which is nearly everything, is compiled and linked once. `FUZZ_TARGET` says which
-//! of them runs. It is a variable because that reaches the executable through `cargo fuzz run` and through libFuzzer's `-jobs` alike.
+//! All targets as one executable: their shared code, which is nearly everything, is compiled and linked once.
+//! `FUZZ_TARGET` selects the target: `cargo fuzz run` and libFuzzer's `-jobs` both pass environment variables on.
 //!
-//! libFuzzer looks at the counters of all code after each input, which takes longer than to read a short one. `FUZZ_ONLY` when this is
-//! compiled leaves out all targets but one, and the code that only the others need.
+//! libFuzzer checks the counters of all code after each input, which takes longer than reading a short input.
+//! `FUZZ_ONLY` at compile time leaves out all targets but one, and the code that only the others need.
 
 #![no_main]
 
@@ -37,7 +37,7 @@ macro_rules! targets {
     };
 }
 
-// Each is a file in `targets`; .ci/checks/fuzz runs those that it finds there.
+// Each target is a file in `targets`; .ci/checks/fuzz runs those that it finds there.
 targets! {
     app_log archive attach blktrace collapsed firefox gc_log hotspot hs_err hsperfdata jcmd jfr jstat latency mask mcp minutes otlp page
     pcap perf_data perf_map perf_script perf_trace perfetto pprof proc_files prometheus recording rings speedscope strace symbols sysstat thread_dump

@@ -1,6 +1,6 @@
 /*
- * Writes to a file and waits until it is on disk, again and again, as a data base or a log shipper does: the file system's
- * journal is committed all the time.
+ * Writes to a file and waits until it is on disk, again and again, like a database or a log shipper. So the file system's
+ * journal is committed continuously.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * Fills the page cache of its control group: reads a file from end to end again and again, so many MB each tenth of a
- * second, and those three times, as what was read only once is given up before anything else. The file has no blocks, so
- * that no disk is kept busy.
+ * Fills the page cache of its control group. Reads a file from start to end repeatedly, a number of MB each tenth of a
+ * second, each three times, because pages that were read only once are evicted first. The file has no blocks, so
+ * it does not keep a disk busy.
  */
 #include <fcntl.h>
 #include <stdio.h>

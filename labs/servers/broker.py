@@ -4,7 +4,7 @@ import subprocess
 
 from recorded import NEIGHBOUR_JVM, Processes, free_port
 
-# Of a cluster of one; any name of that form will do.
+# The id of a one-node cluster; any name of this form is valid.
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 
 

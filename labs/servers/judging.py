@@ -1,4 +1,4 @@
-"""What the real-server labs print of an answer."""
+"""What the labs with real servers print about an answer."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ def accused(answer: dict) -> list[dict]:
 
 
 def is_right(jdk: Path, variant: dict, answer: dict, felt: str) -> bool:
-    """Prints a row of the table, and says whether the truth comes first; with a healthy server, whether no cause is named."""
+    """Prints a row of the table. Returns whether the truth comes first, or, for a healthy server, whether no cause is named."""
     causes = accused(answer)
     first = causes[0]["id"] if causes else None
     right = first in variant["truth"] if variant["truth"] else first is None
@@ -21,13 +21,13 @@ def is_right(jdk: Path, variant: dict, answer: dict, felt: str) -> bool:
 
 
 def latencies(file: Path) -> list[tuple[float, float, float]]:
-    """When clients wanted something in s since the epoch, how long it took from then, and from when they asked, in ms."""
+    """When requests were due (s since the epoch), and how long they took from then and from when they were sent, in ms."""
     rows = [line.split(",") for line in file.read_text().splitlines()[1:] if line.count(",") == 2]
     return [(float(start_ms) / 1000, float(took_ms), float(asked_ms)) for start_ms, took_ms, asked_ms in rows]
 
 
 def p99(file: Path, since_s: float, well_s: float) -> str:
-    """How slow it was before and after, as the clients felt it: the answer is not told."""
+    """The clients' latency before and after. It is not given to Fathom."""
     sides: tuple[list[float], list[float]] = ([], [])
     for at_s, took_ms, _ in latencies(file):
         if at_s >= since_s - well_s:

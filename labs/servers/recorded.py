@@ -1,4 +1,4 @@
-"""What the labs of servers share: a server that is recorded, with the libraries and processes around it, and what is said of it."""
+"""Shared by the labs of servers: a recorded server, its libraries and other processes, and the answer about it."""
 
 import argparse
 import json
@@ -23,16 +23,16 @@ from kit.processes import NEIGHBOUR_JVM, NOBODY, as_user, readable, wait_until_o
 from kit.recording import compile_java
 
 BUILT = REPO / "target" / "servers"
-# What `--untouched` means: nothing is asked of the JVM.
+# For `--untouched`: nothing is requested from the JVM.
 UNTOUCHED = ("--jfr", "never", "--agent", "never")
-# Files in which processes tell their ports: those of a run before would be taken for those of this one.
+# Files with the ports of processes: files of an earlier run would be mistaken for those of this one.
 PORTS = ["prices", "callee-port", "port"]
 
 
 class Processes(processes.Processes):
-    """A server that is recorded, and what runs beside it."""
+    """A recorded server, and the processes around it."""
 
-    # Whether its JVMs belong to a user without rights.
+    # Whether its JVMs run as an unprivileged user.
     is_a_users = False
 
     def __init__(self, jdk: Path, classpath: str, folder: Path, untouched: bool = False) -> None:
@@ -49,10 +49,10 @@ class Processes(processes.Processes):
         return super().recorder(pid, seconds, name, self.settings)
 
     def answer_of(self, record: subprocess.Popen, patience_s: int, name: str = "recording") -> dict:
-        """What is said of the recording when it has ended."""
+        """The answer about the finished recording."""
         self.wait_for_end(record, patience_s, name)
         answer = self.explained(name)
-        # Where it says what to ask next, that is asked.
+        # If the answer suggests a next command, that is run.
         advice = re.search(r"--slow \S+", answer["headline"]["says"])
         return self.explained(name, *advice[0].split()) if advice else answer
 
@@ -68,19 +68,19 @@ class Processes(processes.Processes):
         return json.loads(explained)
 
     def prices(self) -> int:
-        """The port of a service of prices that has begun."""
+        """Starts a service of prices, and returns its port."""
         self.java("prices", ["Prices", str(self.folder / "prices")], NEIGHBOUR_JVM)
         return int(waited_for(self.folder / "prices"))
 
     def database(self) -> tuple[subprocess.Popen, int]:
-        """A database that has begun, and its port."""
+        """Starts a database, and returns it with its port."""
         port = free_port()
         database = self.java("database", ["org.h2.tools.Server", "-tcp", "-tcpPort", str(port), "-ifNotExists"], NEIGHBOUR_JVM)
         wait_until_open(port)
         return database, port
 
     def clients(self, port: str, per_second: int, seconds: int) -> Path:
-        """The latencies of clients that have begun."""
+        """Starts clients, and returns the file of their latencies."""
         latencies = self.folder / "latency.csv"
         self.java("clients", ["Clients", port, str(per_second), str(seconds), str(latencies)], NEIGHBOUR_JVM)
         return latencies
@@ -92,7 +92,7 @@ class Processes(processes.Processes):
 
 
 def begin_trouble(port: str, name: str) -> float:
-    """Tells a service what goes wrong from now on, nothing by an empty name; when that was."""
+    """Makes a service go wrong from now on; an empty name ends that. Returns the time."""
     urllib.request.urlopen(f"http://127.0.0.1:{port}/trouble?name={name}", timeout=30).read()
     return time.time()
 
@@ -104,8 +104,8 @@ def delay_prices(port: int, delay_ms: int) -> None:
 
 
 def run_cases(parser: argparse.ArgumentParser, cases: list[str], run: type[Processes], lab: Path = HERE, head: str = "") -> int:
-    """Runs those of a lab's cases that the command line names, on each JDK, each in a folder of its own. A run has a method `wrong` that
-    takes the case and the command line, and gives how many answers are wrong; the exit code is 1 if one is. `head` stands above their rows."""
+    """Runs the cases that the command line names on each JDK, each in its own folder. A run has a method `wrong` that
+    takes the case and the command line and returns the number of wrong answers; the exit code is 1 if there is one. `head` is the table's head."""
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(cases)}; all when none is given")
     parser.add_argument("--jdk", action="append", type=Path, help="home of a JDK; that of `java` when none is given")
     parser.add_argument("--keep", type=Path, help="folder for recordings and answers; else they are thrown away")
@@ -126,7 +126,7 @@ def run_cases(parser: argparse.ArgumentParser, cases: list[str], run: type[Proce
 
 def wrong_answers(lab: type[Processes], jdk: Path, classpath: list[Path], case: str, chosen: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="fathom-servers-") as scratch:
-        # A server without rights has its folder in there.
+        # An unprivileged server has its folder in there.
         os.chmod(scratch, 0o755)
         folder = (chosen.keep or Path(scratch)) / f"{jdk.name}-{case}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def wrong_answers(lab: type[Processes], jdk: Path, classpath: list[Path], case: 
 
 
 def compiled(jdk: Path, jars: list[Path], lab: Path) -> Path:
-    """The classes of a folder's sources, with the other files that lie beside these."""
+    """The classes of a folder's sources, with the other files of that folder."""
     sources = sorted((lab / "src").iterdir())
     java = [source for source in sources if source.suffix == ".java"]
     classes = compile_java(jdk, java, BUILT / lab.name / f"classes-{jdk.name}", jars)

@@ -1,5 +1,5 @@
-//! Clients of a lab that answers requests at a socket, as a service does that somebody watches: requests come at random instants
-//! from another process, each connection one after the other.
+//! Clients of a lab that answers requests on a socket, as a monitored service does. Requests come at random times from
+//! another process, one after the other on each connection.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -13,25 +13,25 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::declaration::Phase;
 use crate::progress::phase_that_begins;
 
-/// For each handler, and at least: most connections are idle, so that requests come at random instants though each connection has
-/// one at a time.
+/// Connections per handler thread, and their minimum. Most connections are idle, so that requests come at random times
+/// although each connection carries one at a time.
 const CONNECTIONS_PER_HANDLER: u32 = 4;
 const LEAST_CONNECTIONS: u32 = 32;
 
-/// Who is behind by more does not catch up: an answer is what the next request waits for.
+/// A connection that is later than this does not catch up: its next request waits for the response.
 const BEHIND: Duration = Duration::from_millis(200);
 
 const NOT_YET: u64 = 0;
 const OVER: u64 = u64::MAX;
 
-/// How often it is looked whether requests begin.
+/// How often a connection checks whether requests begin.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The requests of all connections, by the phase that the program is in.
 pub(crate) struct Clients<'a> {
     phases: &'a [Phase],
     connections: u32,
-    /// Nanoseconds from one request of a connection to the next on average; [`NOT_YET`] or [`OVER`] without any.
+    /// Mean nanoseconds from one request of a connection to the next; [`NOT_YET`] or [`OVER`] if there are none.
     gap_ns: Arc<AtomicU64>,
     measured: Arc<Measured>,
 }
@@ -49,7 +49,7 @@ impl<'a> Clients<'a> {
         Self { phases, connections, gap_ns: Arc::default(), measured: Arc::new(measured) }
     }
 
-    /// Writes what clients measured, in the form in which a program writes it that has no others.
+    /// Writes the clients' measurements in the format that a program without such clients uses.
     pub(crate) fn write_latencies(&self, file: &Path) -> io::Result<()> {
         fs::write(file, self.measured.table())
     }
@@ -61,7 +61,7 @@ impl<'a> Clients<'a> {
                 let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
                 stream.set_nodelay(true)?;
                 let (gap_ns, measured) = (Arc::clone(&self.gap_ns), Arc::clone(&self.measured));
-                // It ends when the program does, which hangs up, or with the next request after this value is gone.
+                // It ends when the program closes the connection, or with the next request after this was dropped.
                 thread::spawn(move || ask(stream, &gap_ns, &measured, u64::from(number)));
             }
         }
@@ -80,7 +80,7 @@ impl Drop for Clients<'_> {
     }
 }
 
-/// Exponential gaps, as from many who do not know of each other, the same in each run.
+/// Exponential gaps, as from many independent users, the same in each run.
 fn ask(mut stream: TcpStream, gap_ns: &AtomicU64, measured: &Measured, mut seed: u64) {
     let mut due = Instant::now();
     loop {
@@ -96,7 +96,7 @@ fn ask(mut stream: TcpStream, gap_ns: &AtomicU64, measured: &Measured, mut seed:
         due = (due + gap).max(Instant::now().checked_sub(BEHIND).unwrap_or(due));
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let answer = stream.write_all(&[0; 4]).and_then(|()| stream.read_exact(&mut [0]));
-        // One that got no answer before the end took this long at least.
+        // A request without a response before the end took at least this long.
         measured.note(due);
         if answer.is_err() {
             return;
@@ -121,7 +121,7 @@ impl Measured {
     }
 }
 
-/// A number from 0 to 1 that looks like chance (xorshift64*).
+/// A pseudo-random number from 0 to 1 (xorshift64*).
 fn unit(state: &mut u64) -> f64 {
     *state ^= *state >> 12;
     *state ^= *state << 25;

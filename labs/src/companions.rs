@@ -12,7 +12,7 @@ use crate::jdk::Jdk;
 use crate::places::Places;
 use crate::process::Kept;
 
-/// A small JVM: it is here for what it does to others.
+/// Flags for a small JVM: only its effect on others matters.
 const JVM: &[&str] = &["-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+PerfDisableSharedMem"];
 
 /// Where and how companions are started.
@@ -22,7 +22,7 @@ pub(crate) struct Companions<'a> {
     classes: &'a Path,
     java: PathBuf,
     entry: Entry,
-    /// For what they complain about.
+    /// For their error output.
     folder: &'a Path,
     running: Vec<(&'a Companion, Kept)>,
 }
@@ -45,14 +45,14 @@ impl<'a> Companions<'a> {
         self.start(|companion| companion.phases.is_empty())
     }
 
-    /// Ends those that do not belong to the phase and starts those that do.
+    /// Stops those that do not belong to the phase and starts those that do.
     pub(crate) fn phase_begins(&mut self, phase: &str) -> io::Result<()> {
         self.running
             .retain(|(companion, _)| companion.phases.is_empty() || companion.phases.iter().any(|p| p == phase));
         self.start(|companion| companion.phases.iter().any(|p| p == phase))
     }
 
-    /// A run in which one of them has ended before its time shows nothing.
+    /// A run in which one of them ended too early is not valid.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         for (companion, process) in &mut self.running {
             if let Some(status) = process.ended()? {

@@ -19,7 +19,7 @@ include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 /// A lab as the build found it.
 pub(crate) struct Embedded {
     declaration: &'static str,
-    /// Whether it lives with a cause, not among the programs that prove none.
+    /// Whether it is in the folder of a cause, not among the programs that prove none.
     of_cause: bool,
     sources: &'static [Source],
 }
@@ -31,7 +31,7 @@ pub(crate) struct Source {
     pub(crate) text: &'static str,
 }
 
-/// A program that has one disease, with its sick and fixed variants.
+/// A program with one fault, with its sick and fixed variants.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lab {
@@ -41,17 +41,17 @@ pub struct Lab {
     pub title: String,
     /// What the program does and what will be seen, in a few sentences.
     pub shows: String,
-    /// The lab whose sources this one uses, when it has none of its own.
+    /// The lab whose sources this one uses, if it has none of its own.
     #[serde(default)]
     program_of: Option<String>,
     /// The Java class with `main`.
     pub(crate) main: String,
     /// Threads that answer requests.
     pub(crate) handlers: u32,
-    /// Whether it has clients at a port of its own, who are another process.
+    /// Whether clients in another process use a port of the program.
     #[serde(default)]
     pub(crate) has_port: bool,
-    /// What the run passes through, in this order, the same for all variants.
+    /// The phases of a run, in this order, the same for all variants.
     pub phases: Vec<Phase>,
     /// Arguments of the program that all variants share.
     #[serde(default)]
@@ -59,16 +59,16 @@ pub struct Lab {
     /// JVM flags that all variants share.
     #[serde(default)]
     pub(crate) jvm: Vec<String>,
-    /// A program with its arguments that makes ready and then becomes the JVM, whose command is its last arguments.
+    /// A program with arguments that prepares something and executes the JVM, whose command follows as arguments.
     #[serde(default)]
     pub(crate) started_by: Vec<String>,
     /// Code in C that the program or its companions need.
     #[serde(default)]
     pub(crate) native: Vec<Native>,
-    /// Java libraries that variants use, by a name of their own.
+    /// Java libraries that variants use, by names that the lab gives them.
     #[serde(default)]
     pub(crate) libraries: BTreeMap<String, Libraries>,
-    /// What the machine must have besides what the other declarations imply.
+    /// What the machine must have in addition to what the other declarations imply.
     #[serde(default)]
     pub(crate) needs: Needs,
     /// What is prepared before the program starts, and undone after it.
@@ -77,7 +77,7 @@ pub struct Lab {
     /// Processes that run beside the program.
     #[serde(default)]
     pub(crate) companions: Vec<Companion>,
-    /// The same program with and without the disease.
+    /// The same program with and without the fault.
     pub variants: Vec<Variant>,
     /// Whether it proves the cause that it is named after.
     #[serde(skip)]
@@ -104,11 +104,11 @@ pub struct Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseRole {
-    /// The program compiles and fills its caches; its latencies say nothing.
+    /// The JVM compiles and the program fills its caches; latencies are meaningless.
     WarmUp,
     /// Healthy in every variant.
     Baseline,
-    /// What makes the sick variant sick happens, in the fixed one too.
+    /// The trigger of the fault is present, in the fixed variant too.
     Exposed,
 }
 
@@ -123,10 +123,10 @@ pub struct Variant {
     /// Where it can be run.
     #[serde(default)]
     pub jdk: JdkRange,
-    /// JVM flags besides the lab's.
+    /// JVM flags in addition to the lab's.
     #[serde(default)]
     pub(crate) jvm: Vec<String>,
-    /// Arguments besides the lab's.
+    /// Arguments in addition to the lab's.
     #[serde(default)]
     pub(crate) args: BTreeMap<String, String>,
     /// Environment of the program.
@@ -135,7 +135,7 @@ pub struct Variant {
     /// The Java libraries that it uses.
     #[serde(default)]
     pub(crate) libraries: Option<String>,
-    /// Flags of the C compiler besides those of each piece of native code.
+    /// Flags of the C compiler in addition to those of each piece of native code.
     #[serde(default)]
     native_flags: Vec<String>,
     /// Instead of the lab's.
@@ -144,13 +144,13 @@ pub struct Variant {
     /// Instead of the lab's.
     #[serde(default)]
     companions: Option<Vec<Companion>>,
-    /// With which rights it is recorded from outside.
+    /// The rights with which it is recorded from outside.
     #[serde(default)]
     pub recorded: Rights,
     /// The verdict that a recording of it must get.
     pub expects: Expectation,
-    /// The verdict without the kernel's word, where that is another: what only the kernel knows is then not named, and nobody
-    /// else is.
+    /// The verdict without data from the kernel, if it differs: a cause that only the kernel can show is then not
+    /// named, and no other cause is.
     #[serde(default)]
     without_root: Option<Expectation>,
 }
@@ -170,7 +170,7 @@ impl Variant {
 pub struct JdkRange {
     /// The oldest.
     pub min: u32,
-    /// The newest; none when it is not known to end.
+    /// The newest; none if there is no known upper limit.
     #[serde(default)]
     pub max: Option<u32>,
 }
@@ -199,7 +199,7 @@ impl JdkRange {
     }
 }
 
-/// With which rights a run is recorded from outside.
+/// The rights with which a run is recorded from outside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
@@ -223,14 +223,14 @@ impl Lab {
         })
     }
 
-    /// The variant that shows the disease; for a lab without one, the only thing it shows.
+    /// The variant that shows the fault; for a lab without a fault, its main variant.
     #[must_use]
     pub fn sick(&self) -> &Variant {
         let sick = self.variants.iter().find(|variant| variant.expects.cause().is_some());
         sick.unwrap_or(&self.variants[0])
     }
 
-    /// The first variant that is free of the disease, when it is not [`Lab::sick`] itself.
+    /// The first variant without the fault, if it is not [`Lab::sick`] itself.
     #[must_use]
     pub fn fixed(&self) -> Option<&Variant> {
         let fixed = self.variants.iter().find(|variant| variant.expects.cause().is_none());
@@ -271,13 +271,13 @@ impl Lab {
         native.flags.iter().chain(&variant.native_flags)
     }
 
-    /// How long the phases last together at scale 1; starting and warming the JVM comes on top.
+    /// The sum of all phases at scale 1; starting and warming up the JVM is not included.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
 
-    /// How long those phases last at scale 1 in which the sick variant is sick.
+    /// The sum at scale 1 of the phases in which the sick variant is sick.
     #[must_use]
     pub fn exposed_seconds(&self) -> f64 {
         let exposed = self.phases.iter().filter(|phase| phase.role == PhaseRole::Exposed);
@@ -316,7 +316,7 @@ fn parse(embedded: &Embedded) -> Lab {
     lab
 }
 
-/// The lab in a folder: for whoever writes one, and would not build the program after each change.
+/// The lab in a folder: while a lab is written, this avoids a build after each change.
 ///
 /// # Errors
 /// When a file cannot be read or the declaration is wrong.
@@ -334,7 +334,7 @@ pub fn lab_in(folder: &Path) -> Result<&'static Lab, LabError> {
             sources.push(Source { name: name.leak(), text: text.leak() });
         }
     }
-    // Labs live as long as the program; a call of it reads one.
+    // Labs live as long as the program; one call of the program reads one lab.
     lab.sources = sources.leak();
     Ok(Box::leak(Box::new(lab)))
 }

@@ -1,5 +1,5 @@
-//! What a child process does between fork and exec: it enters the stage's groups and mounts, and makes sure that it
-//! does not outlive the runner.
+//! What a child process does between fork and exec: it enters the stage's control groups and mounts, and makes sure
+//! that it does not outlive the runner.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -18,7 +18,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 pub(crate) struct Entry {
     /// `cgroup.procs` of each control group.
     pub(crate) groups: Vec<PathBuf>,
-    /// A folder, and the folder in whose place the child alone sees it.
+    /// A folder, and the folder that it replaces for the child only (a private bind mount).
     pub(crate) bound: Option<(PathBuf, PathBuf)>,
 }
 

@@ -10,9 +10,9 @@ pub enum LabError {
     /// There is no lab with this id.
     #[error("there is no lab {id}; there are: {known}")]
     UnknownLab {
-        /// What was asked for.
+        /// The requested name.
         id: String,
-        /// What there is.
+        /// What exists.
         known: String,
     },
     /// The lab has no variant with this name.
@@ -20,12 +20,12 @@ pub enum LabError {
     UnknownVariant {
         /// The lab.
         lab: String,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// What exists.
         known: String,
     },
-    /// No JDK that fits is installed.
+    /// No suitable JDK is installed.
     #[error(
         "{wanted}, and none was found; found: {found}. {advice}. A JDK is looked for in --jdk, JAVA_HOME, /usr/lib/jvm and PATH"
     )]
@@ -37,13 +37,13 @@ pub enum LabError {
         /// Which variants those can run.
         advice: String,
     },
-    /// The folder given with `--jdk` is none.
+    /// The folder given with `--jdk` is not a JDK.
     #[error("{} is not a JDK: it needs bin/java and a file named release", path.display())]
     NotAJdk {
         /// The folder.
         path: PathBuf,
     },
-    /// Nothing here compiles for a runtime.
+    /// No installed JDK can compile for this runtime.
     #[error("{} has no compiler, and no JDK 9 or newer was found that has one: install one", home.display())]
     NoCompiler {
         /// The runtime.
@@ -68,7 +68,7 @@ pub enum LabError {
     /// A signal asked to stop before the program had started.
     #[error("stopped before the lab's program had started")]
     Stopped,
-    /// The compiler refused the program: a defect of the lab.
+    /// The compiler rejected the program: a defect of the lab.
     #[error("the lab's program does not compile with {compiler}:\n{output}", compiler = compiler.display())]
     Compile {
         /// The compiler that was used.
@@ -76,7 +76,7 @@ pub enum LabError {
         /// What it printed.
         output: String,
     },
-    /// The program ended before its time.
+    /// The program ended too early.
     #[error("the lab's program ended with {status} after {seconds} s: {last_words} (more in {})", log.display())]
     Failed {
         /// How it ended.
@@ -91,7 +91,7 @@ pub enum LabError {
     /// The program did not stop by itself.
     #[error("the lab's program was still running after {seconds} s and was ended")]
     Overdue {
-        /// How long it was given.
+        /// The time limit.
         seconds: u64,
     },
     /// A signal asked to stop.
@@ -106,7 +106,7 @@ pub enum LabError {
         /// The output folder.
         folder: PathBuf,
     },
-    /// Whoever records from outside could not.
+    /// The external recorder failed.
     #[error("the lab's JVM ran but was not recorded: {says}")]
     NotRecorded {
         /// Why.
@@ -120,14 +120,14 @@ pub enum LabError {
         /// What is wrong with it.
         problem: String,
     },
-    /// The operating system refused.
+    /// An operating system call failed.
     #[error("{doing} {}: {source}", path.display())]
     Io {
         /// What was tried.
         doing: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// The refusal.
+        /// The error.
         source: io::Error,
     },
 }
@@ -139,7 +139,7 @@ impl LabError {
         matches!(self, Self::NoJdk { .. } | Self::NoCompiler { .. } | Self::Missing { .. })
     }
 
-    /// For `map_err`: what was tried with which file.
+    /// For `map_err`: what was attempted with which file.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { doing, path, source }

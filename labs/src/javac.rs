@@ -1,4 +1,4 @@
-//! Compiles a lab's Java code: with the compiler of the JDK that runs it, or, where that is a runtime only, of another one.
+//! Compiles a lab's Java code with the compiler of the JDK that runs it or, if that is only a runtime, of another one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,8 +14,8 @@ use crate::process::{End, Program};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Writes the sources of a variant into `folder` and compiles them there. Shared ones are compiled as far as they are used:
-/// some need a newer JDK than a lab does that has no use for them.
+/// Writes the sources of a variant into `folder` and compiles them there. Shared sources are compiled only if used:
+/// some need a newer JDK than labs that do not use them.
 pub(crate) fn compile(
     sources: impl Iterator<Item = &'static Source>,
     variant: &Variant,
@@ -43,7 +43,7 @@ pub(crate) fn compile(
     }
 }
 
-/// The oldest release that the variant is made for; JDK 8 compiles for no other and does not know the option.
+/// The oldest release that the variant supports; JDK 8 compiles for no other and does not have the option.
 fn release(compiler: &Jdk, variant: &Variant) -> Vec<String> {
     let release = variant.jdk.min.to_string();
     if compiler.major == 8 { Vec::new() } else { vec!["--release".to_owned(), release] }

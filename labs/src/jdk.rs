@@ -17,7 +17,7 @@ const SYSTEM_FOLDER: &str = "/usr/lib/jvm";
 pub struct Jdk {
     /// The folder that holds `bin`.
     pub home: PathBuf,
-    /// As the JDK states it, for example 17.0.15.
+    /// The version that the JDK reports, for example 17.0.15.
     pub version: String,
     /// The feature release, for example 17.
     pub major: u32,
@@ -67,7 +67,7 @@ impl Jdk {
         found
     }
 
-    /// The command of its JVM, or of a program that makes ready and becomes it.
+    /// The command of its JVM, or of a program that prepares something and then executes the JVM.
     pub(crate) fn command(&self, started_by: &[String]) -> Command {
         let Some((name, arguments)) = started_by.split_first() else { return Command::new(self.java()) };
         let mut command = Command::new(needs::program(name).unwrap_or_else(|| name.into()));
@@ -124,8 +124,8 @@ pub(crate) fn choose(lab: &Lab, variant: &Variant, wish: Option<&JdkWish>, found
     fits.cloned().ok_or_else(|| none_fits(lab, variant, wish, found))
 }
 
-/// The JDK to compile a variant with for another: itself, or one that compiles for others, too, and knows the oldest release that the
-/// variant is for.
+/// The JDK that compiles a variant for `jdk`: `jdk` itself, or another one that supports the oldest release of the
+/// variant as a target.
 pub(crate) fn compiler_for(jdk: &Jdk, variant: &Variant, found: &[Jdk]) -> Result<Jdk, LabError> {
     let other = || found.iter().find(|other| other.major > 8 && other.major >= variant.jdk.min);
     let compiler = Some(jdk).filter(|jdk| jdk.has_compiler()).or_else(other);

@@ -25,7 +25,7 @@ pub struct PhaseLatency {
     pub answered: usize,
     /// The median.
     pub p50_ms: f64,
-    /// One request in a hundred took longer.
+    /// The 99th percentile.
     pub p99_ms: f64,
     /// The longest.
     pub max_ms: f64,
@@ -54,7 +54,7 @@ pub(crate) fn read(dose: &Path, latency: &Path, phases: &[Phase]) -> Result<Vec<
     Ok(dose.phases.iter().filter_map(|phase| summary(phase, phases, &requests)).collect())
 }
 
-/// Pairs of the instant a request was due and its latency; the error is a line number.
+/// Pairs of the time at which a request was due and its latency; the error is a line number.
 fn parse_requests(text: &str) -> Result<Vec<(i64, f64)>, usize> {
     let lines = text.lines().enumerate().skip(1);
     lines.map(|(i, line)| parse_request(line).ok_or(i + 1)).collect()
@@ -85,7 +85,7 @@ fn summary(dose: &DosePhase, phases: &[Phase], requests: &[(i64, f64)]) -> Optio
     })
 }
 
-/// The smallest value that at least `percent` of the values do not exceed; 0 when there are none.
+/// The smallest value that at least `percent` of the values do not exceed; 0 if there are none.
 fn quantile(sorted: &[f64], percent: usize) -> f64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)

@@ -1,10 +1,10 @@
-//! The labs: Java programs that really have a disease, in a dose that they note themselves, and the runner that compiles,
+//! The labs: Java programs with a real fault, whose dose they write down themselves, and the runner that compiles,
 //! starts, loads and records them.
 //!
-//! A lab is declared by `lab.json` beside its sources, in the folder of the cause it proves. Declaration and sources
-//! are part of the program, so most labs need nothing but a JDK; what others need besides (root, a C compiler, tools for a
-//! slow disk) is checked before anything is begun. What the runner does to the machine it undoes. The runner only records: whether the right cause is found
-//! is for the caller to check against [`Variant::expects`].
+//! A lab is declared by `lab.json` in the folder of its sources and of the cause that it proves. Declaration and
+//! sources are part of the program, so most labs need only a JDK. What others need in addition (root, a C compiler,
+//! tools for a slow disk) is checked before the run starts. The runner undoes its changes to the machine. It only
+//! records: the caller compares the answer with [`Variant::expects`].
 
 mod clients;
 mod companions;
@@ -33,7 +33,7 @@ pub use process::stop_on_signals;
 pub use progress::{Progress, Second, TextProgress};
 pub use run::{Arrivals, JfrSettings, Lengths, LiveRecorder, Recorder, RunOptions, RunOutput};
 
-/// Makes cargo build this crate anew when another checkout uses the same target folder (`.cargo/config.toml`).
+/// Makes cargo rebuild this crate when another checkout uses the same target folder (`.cargo/config.toml`).
 const _: Option<&str> = option_env!("FATHOM_CHECKOUT");
 
 /// The lab with this id, or in this folder.

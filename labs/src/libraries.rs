@@ -1,5 +1,5 @@
-//! Java libraries that a variant is about: other people's clients, say. They are not in the project but in Maven's local
-//! repository, where `make deps` or the command in the message puts them; each jar must be the very one that was pinned.
+//! Java libraries that a variant is about, for example third-party clients. They are not in the project but in Maven's
+//! local repository, where `make deps` or the command in the message puts them. Each jar must match its pinned hash.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 
 use crate::declaration::{Lab, Libraries, Variant};
 
-/// Where Maven keeps what it gets, unless it is told otherwise.
+/// Where Maven keeps artifacts by default.
 const REPOSITORY: &str = ".m2/repository";
 
-/// The jars of a variant that has any, or what is missing and how to get it.
+/// The jars of a variant, or what is missing and how to get it.
 pub(crate) fn find(lab: &Lab, variant: &Variant) -> Result<Vec<PathBuf>, String> {
     let Some(libraries) = lab.libraries(variant) else { return Ok(Vec::new()) };
     let home = std::env::var_os("HOME").unwrap_or_default();
@@ -38,7 +38,7 @@ fn find_in(repository: &Path, libraries: &Libraries) -> Result<Vec<PathBuf>, Str
     Ok(found)
 }
 
-/// `group:artifact:version` as a file of a repository.
+/// The file of `group:artifact:version` in a repository.
 fn path_of(repository: &Path, coordinates: &str) -> Option<PathBuf> {
     let [group, artifact, version] = coordinates.split(':').collect::<Vec<_>>().try_into().ok()?;
     let file = format!("{artifact}-{version}.jar");

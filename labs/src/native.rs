@@ -14,7 +14,7 @@ use crate::process::{End, Program};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Compiles all native code of a variant into `folder`, which is made if there is any.
+/// Compiles all native code of a variant into `folder`, which is created if there is any.
 pub(crate) fn compile(
     lab: &Lab,
     variant: &Variant,

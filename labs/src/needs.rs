@@ -1,4 +1,4 @@
-//! What the machine lacks to run a variant, told in one line before anything is begun.
+//! What the machine lacks to run a variant, reported in one line before the run starts.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use crate::declaration::{Lab, Variant};
 use crate::error::LabError;
 use crate::libraries;
 
-/// Where programs for root are, whether or not `PATH` says so.
+/// Where programs for root are, whether or not `PATH` has these folders.
 const SYSTEM: &[&str] = &["/usr/sbin", "/sbin"];
 
-/// Programs of a slow disk, each with its Debian package.
+/// Programs for a slow disk, each with its Debian package.
 const OF_DISK: &[(&str, &str)] =
     &[("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin"), ("losetup", "mount"), ("mkfs.ext4", "e2fsprogs")];
 
-/// Programs of a disk that is swapped to.
+/// Programs for a swap disk.
 const OF_SWAP: &[(&str, &str)] = &[("mkswap", "util-linux"), ("swapon", "mount")];
 
 /// The C compiler, with its Debian package.
@@ -35,7 +35,7 @@ pub(crate) fn check(lab: &Lab, variant: &Variant) -> Result<(), LabError> {
     if missing.is_empty() { Ok(()) } else { Err(refusal(lab, variant, missing.join(", "))) }
 }
 
-/// A variant cannot be run here for want of this.
+/// The variant cannot run here because this is missing.
 pub(crate) fn refusal(lab: &Lab, variant: &Variant, says: String) -> LabError {
     LabError::Missing { lab: lab.id.clone(), variant: variant.name.clone(), says }
 }

@@ -28,7 +28,7 @@ impl Places {
         self.scratch.join("stage")
     }
 
-    /// Puts the names of folders into a text of a declaration. `{scratch}` is on the machine's own disk.
+    /// Replaces the names of folders in a text of a declaration. `{scratch}` is on the machine's own disk.
     pub(crate) fn fill(&self, text: &str) -> String {
         let places = [("{native}", self.native()), ("{disk}", self.disk()), ("{scratch}", self.scratch.clone())];
         let mut filled = text.to_owned();

@@ -1,5 +1,5 @@
-//! A child process that does not outlive its run: it leads a process group of its own, and the group is ended when the
-//! run is, however that happens.
+//! A child process that does not outlive its run: it leads its own process group, and the group is ended in every case
+//! when the run ends.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -14,13 +14,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 
-/// How long a program may take to end when it is asked to: the JVM writes its recording meanwhile.
+/// How long a program may take to end after a request to end: the JVM writes its recording meanwhile.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often the flag is looked at while the program is silent.
+/// How often the flag is checked while the program prints nothing.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Signals that would end this program, and leave it time to end in order: whoever sends them, or sets such a limit, does not want
-/// to lose what there is. SIGQUIT is for who does.
+/// Signals that would end this program but allow an orderly end, which keeps what was recorded. SIGQUIT ends it without
+/// that.
 const ENDING: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGXFSZ];
 
 /// A flag that is set when the user or the system asks this program to stop. A second such signal ends it at once.
@@ -40,13 +40,13 @@ pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
 pub(crate) enum End {
     /// By itself.
     Exit(ExitStatus),
-    /// The flag was set; the program has been ended.
+    /// The flag was set, and the program was ended.
     Stopped,
-    /// It took too long; the program has been ended.
+    /// It took too long, and the program was ended.
     Overdue,
 }
 
-/// A process that leads a group of its own. The group is ended when this is dropped.
+/// A process that leads its own process group. The group is ended when this is dropped.
 pub(crate) struct Kept(Child);
 
 impl Kept {
@@ -60,7 +60,7 @@ impl Kept {
         self.0.try_wait()
     }
 
-    /// The group may be gone already; then there is nothing to end.
+    /// The group may have ended already; then there is nothing to do.
     fn signal(&self, signal: Signal) {
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, signal);
@@ -191,7 +191,7 @@ mod tests {
             Ok(())
         });
         assert!(matches!(end, Ok(End::Stopped)));
-        // The kernel ends it in its own time, and then it may still wait for its new parent to take note.
+        // The kernel may end it with a delay, and then it may remain a zombie until its new parent reaps it.
         let runs = || {
             let state = std::fs::read_to_string(format!("/proc/{grandchild}/stat"));
             state.is_ok_and(|stat| !stat.contains(") Z "))

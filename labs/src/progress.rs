@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write, stderr};
 
 use crate::declaration::PhaseRole;
 
-/// Whoever wants to follow a run.
+/// Receives the progress of a run.
 pub trait Progress {
     /// A step of the runner: what will happen, what happens now.
     fn says(&mut self, text: &str);
@@ -13,7 +13,7 @@ pub trait Progress {
     fn second(&mut self, second: &Second);
 }
 
-/// The name of the phase that begins with this line of the program, if one does.
+/// The name of the phase that begins with this line of the program, if any.
 pub(crate) fn phase_that_begins(line: &str) -> Option<&str> {
     line.strip_prefix("phase_begins=")
 }
@@ -25,20 +25,20 @@ pub struct Second {
     pub second: u64,
     /// The phase's name.
     pub phase: String,
-    /// What the phase is for; none when the declaration does not know it.
+    /// What the phase is for; none if the declaration does not have the phase.
     pub role: Option<PhaseRole>,
     /// Requests answered in this second.
     pub requests: u64,
-    /// Median latency of those.
+    /// Their median latency.
     pub p50_ms: f64,
-    /// One of them in a hundred took longer.
+    /// Their 99th percentile.
     pub p99_ms: f64,
-    /// The longest of them.
+    /// Their longest latency.
     pub max_ms: f64,
 }
 
 impl Second {
-    /// Reads a line of the program, which is made of `name=value`; other lines are nobody's second.
+    /// Reads a line of the program that consists of `name=value`; other lines do not describe a second.
     pub(crate) fn parse(line: &str, role: impl Fn(&str) -> Option<PhaseRole>) -> Option<Self> {
         let value = |name: &str| {
             let mut fields = line.split(' ').filter_map(|field| field.split_once('='));
@@ -74,7 +74,7 @@ pub struct TextProgress {
 }
 
 impl TextProgress {
-    /// How often to speak is decided by what standard error is.
+    /// The type of standard error decides how often to print.
     #[must_use]
     pub fn to_stderr() -> Self {
         Self { every: if stderr().is_terminal() { 1 } else { 5 } }
@@ -82,7 +82,7 @@ impl TextProgress {
 }
 
 impl Progress for TextProgress {
-    // Nobody is helped when a lab fails because its progress cannot be shown: write errors are ignored.
+    // A lab must not fail because its progress cannot be shown: write errors are ignored.
     fn says(&mut self, text: &str) {
         let _ = writeln!(stderr(), "{text}");
     }

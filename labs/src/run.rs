@@ -27,10 +27,10 @@ use crate::{javac, libraries, native, needs};
 
 /// The settings that Fathom records with.
 const FATHOM_SETTINGS: &str = include_str!("../../crates/collectors/src/jfr/fathom.jfc");
-/// Starting the JVM and preparing the program may take this long besides the phases.
+/// Starting the JVM and preparing the program may take this long in addition to the phases.
 const PREPARATION: Duration = Duration::from_secs(120);
 
-/// The GC log, with safepoints and the code cache where the JVM writes of them.
+/// The GC log, with safepoints and the code cache if the JVM logs them.
 const LOGS: &[&str] =
     &["-Xlog:jfr*=warning", "-Xlog:gc*,safepoint*,codecache*:file=gc.log:time,uptime,level,tags:filecount=0"];
 const LOGS_OF_JDK_8: &[&str] = &[
@@ -46,7 +46,7 @@ const LOGS_OF_JDK_8: &[&str] = &[
 pub struct RunOptions<'a> {
     /// The variant's name.
     pub variant: String,
-    /// Which JDK; the first that fits when it does not matter.
+    /// Which JDK; if none, the first suitable one.
     pub jdk: Option<JdkWish>,
     /// Where everything is written; it must be empty or not exist.
     pub out_dir: PathBuf,
@@ -65,31 +65,31 @@ pub struct RunOptions<'a> {
 pub enum Arrivals {
     /// From the program itself, which measures them.
     Inside,
-    /// From this process, to a socket; so whoever records the program can see them there. A program that has clients at a port of its own
-    /// keeps them.
+    /// From this process, to a socket, where a recorder can see them. A program that already has clients on a port of
+    /// its own keeps them.
     AtSocket,
 }
 
 /// How long phases are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lengths {
-    /// So many times as long as declared.
+    /// The declared lengths times this factor.
     Scaled(f64),
-    /// As declared, and the exposed ones so many times as long, though not shorter than `LEAST_EXPOSED_S` for it: what is usual
-    /// takes its time to be known, however short the rest is.
+    /// As declared, but exposed phases times this factor, which does not shorten them below `LEAST_EXPOSED_S`. Baseline
+    /// phases keep their length, because a baseline needs time.
     Exposed(f64),
-    /// Healthy for some time and ill for some, again and again.
+    /// Alternates healthy and sick phases.
     Played {
-        /// How long the phases are in which every variant is healthy, in s.
+        /// Length of the phases in which every variant is healthy, in s.
         healthy_s: f64,
-        /// How long those are in which the sick one is sick, in s.
+        /// Length of the phases in which the sick variant is sick, in s.
         ill_s: f64,
-        /// How often both, after the warm-up.
+        /// Number of such pairs after the warm-up.
         times: usize,
     },
 }
 
-/// A shorter illness looks like the start of a JVM, in s.
+/// Minimum length in s: a shorter sick phase looks like the start of a JVM.
 const LEAST_EXPOSED_S: f64 = 10.0;
 
 impl Lengths {
@@ -124,44 +124,44 @@ impl Lengths {
 pub enum Recorder<'a> {
     /// The JVM itself, with JFR from its start.
     Jfr(JfrSettings),
-    /// Somebody who looks at the JVM from outside.
+    /// A recorder outside the JVM.
     Live(&'a dyn LiveRecorder),
 }
 
-/// Records a JVM that runs.
+/// Records a running JVM.
 pub trait LiveRecorder: Sync + fmt::Debug {
-    /// Records the process into `folder` until it ends. Called when the program has printed its first line: it has begun to
-    /// answer requests, or waits until `has_begun` is called. What goes wrong is told by [`LabError::NotRecorded`].
+    /// Records the process into `folder` until it ends. Called after the first line of the program: it has begun to
+    /// answer requests, or waits until `has_begun` is called. [`LabError::NotRecorded`] reports failures.
     fn record(&self, pid: u32, folder: &Path, has_begun: &(dyn Fn() + Sync)) -> Result<(), String>;
 }
 
 /// What JFR records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JfrSettings {
-    /// Our own settings, which show short stalls.
+    /// Fathom's own settings, which show short stalls.
     Fathom,
-    /// The JDK's `default`, as most recordings from production are made.
+    /// The JDK's `default`, which most recordings from production use.
     Default,
     /// The JDK's `profile`.
     Profile,
 }
 
-/// What a run left behind.
+/// The files and results of a run.
 #[derive(Debug, Clone)]
 pub struct RunOutput {
     /// The folder with all of it.
     pub folder: PathBuf,
-    /// The recording: of JFR, or a folder of whoever recorded from outside.
+    /// The recording: a JFR file, or the folder of an external recorder.
     pub recording: PathBuf,
     /// The GC log, with safepoints and the code cache.
     pub gc_log: PathBuf,
     /// Every request: `time,latency_ms`.
     pub latency: PathBuf,
-    /// What the program really did, as it measured it.
+    /// What the program actually did, as it measured it.
     pub dose: PathBuf,
     /// What the program printed.
     pub stdout: PathBuf,
-    /// What the JVM complained about.
+    /// The JVM's error output.
     pub stderr: PathBuf,
     /// The JDK that was used.
     pub jdk: Jdk,
@@ -172,11 +172,11 @@ pub struct RunOutput {
 }
 
 impl Lab {
-    /// Runs one variant and waits for its end. Says first what it is going to do.
+    /// Runs one variant and waits for its end. First prints what it is going to do.
     ///
     /// # Errors
-    /// See [`LabError`]. The processes that were started are gone and the temporary folder is removed in every case;
-    /// the output folder stays.
+    /// See [`LabError`]. In every case all started processes have ended and the temporary folder is removed; the output
+    /// folder stays.
     pub fn run(&self, options: &RunOptions<'_>, progress: &mut dyn Progress) -> Result<RunOutput, LabError> {
         let variant = self.variant(&options.variant)?;
         needs::check(self, variant)?;
@@ -213,7 +213,7 @@ impl Lab {
         Ok(RunOutput { phases, ..output })
     }
 
-    /// What is going to happen, for the user to read while it does.
+    /// What is going to happen, for the user to read meanwhile.
     #[must_use]
     pub fn plan(&self, variant: &Variant, jdk: &Jdk, lengths: Lengths) -> String {
         let flags: Vec<&str> = self.jvm.iter().chain(&variant.jvm).map(String::as_str).collect();
@@ -279,7 +279,7 @@ impl Lab {
         }
     }
 
-    /// Where requests really come from.
+    /// Where requests actually come from.
     fn arrivals(&self, options: &RunOptions<'_>) -> Arrivals {
         if self.has_port { Arrivals::Inside } else { options.arrivals }
     }
@@ -332,11 +332,11 @@ impl RunOutput {
     }
 }
 
-/// Somebody who records from outside, from the program's first line until its end.
+/// An external recorder, from the program's first line until its end.
 struct Live<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     recorder: Option<&'env dyn LiveRecorder>,
-    /// Dropped when the recorder has begun.
+    /// Dropped when the recorder has started.
     input: Option<ChildStdin>,
     pid: u32,
     folder: &'env Path,
@@ -362,7 +362,7 @@ impl<'scope, 'env> Live<'scope, 'env> {
         if let Some(recorder) = self.recorder.take() {
             let (pid, folder, input) = (self.pid, self.folder, Mutex::new(self.input.take()));
             self.thread = Some(self.scope.spawn(move || {
-                // The program goes on in any case when this thread ends.
+                // The program continues in any case when this thread ends.
                 let let_go = || drop(input.lock().unwrap_or_else(PoisonError::into_inner).take());
                 recorder.record(pid, folder, &let_go)
             }));
@@ -420,13 +420,13 @@ fn settings_argument(settings: JfrSettings, jdk: &Jdk, scratch: &Path) -> Result
     }
 }
 
-/// The stock settings list the command lines of the whole machine, which are not the lab's to keep. Only JDK 17 and newer
-/// can leave a single event out.
+/// The stock settings record the command lines of the whole machine, which a lab must not keep. Only JDK 17 and newer
+/// can exclude a single event.
 fn without_other_processes(settings: &str, jdk: &Jdk) -> String {
     if jdk.major < 17 { settings.to_owned() } else { format!("{settings},jdk.SystemProcess#enabled=false") }
 }
 
-/// Makes the folder and gives its absolute name, because the JVM runs inside it.
+/// Creates the folder and returns its absolute name, because the JVM runs inside it.
 fn prepare_folder(folder: &Path) -> Result<PathBuf, LabError> {
     fs::create_dir_all(folder).map_err(LabError::io("cannot make the folder", folder))?;
     let mut entries = fs::read_dir(folder).map_err(LabError::io("cannot read", folder))?;

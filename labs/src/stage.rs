@@ -1,4 +1,4 @@
-//! What is prepared before a run and undone after it: a slow disk, limits. Undone when dropped, whatever happened.
+//! What is prepared before a run and undone after it: a slow disk, limits. Undone when dropped, in every case.
 
 mod disk;
 mod group;
@@ -77,7 +77,7 @@ impl Stage {
     }
 }
 
-/// Runs a tool to its end; gives what it printed.
+/// Runs a tool to its end and returns its output.
 fn tool(name: &str, arguments: &[&std::ffi::OsStr]) -> Result<String, LabError> {
     let path = needs::program(name).unwrap_or_else(|| name.into());
     let output = Command::new(&path).args(arguments).stdin(Stdio::null()).output();
@@ -90,8 +90,8 @@ fn tool(name: &str, arguments: &[&std::ffi::OsStr]) -> Result<String, LabError> 
     Err(LabError::Stage { says: format!("{name} ended with {}: {last}", output.status) })
 }
 
-/// Tries again while the processes that stand in the way are ending. What cannot be undone is told: nobody is there to
-/// whom an error could be returned.
+/// Retries while the processes that prevent undoing are ending. What cannot be undone is printed, because `drop` cannot
+/// return an error.
 fn undo<E: std::fmt::Display>(what: &str, mut attempt: impl FnMut() -> Result<(), E>) {
     let until = Instant::now() + PATIENCE;
     while let Err(error) = attempt() {

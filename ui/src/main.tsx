@@ -1,4 +1,4 @@
-// Where the page begins: the data are in the page itself, or with the server that gave it.
+// The entry point of the page. The data are in the page itself, or on the server that served it.
 
 import { render } from "preact";
 import { FileLibrary } from "./data/file/index.ts";
@@ -20,7 +20,7 @@ async function findLibrary(): Promise<Library> {
   return new FileLibrary(await unpack(packed));
 }
 
-/** A server that has one recording puts its overview into the page: the first picture takes no further request. */
+/** A server with one recording puts its overview into the page, so the first picture needs no further request. */
 function overviewInPage(): Overview | null {
   const text = document.getElementById("fathom-overview")?.textContent;
   return text ? (JSON.parse(text) as Overview) : null;

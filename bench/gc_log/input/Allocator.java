@@ -2,9 +2,9 @@ import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The program that the benchmark's GC logs are made of: it allocates in two threads, keeps a little of it for a while,
- * and now and then something large, so that a tiny heap sees every kind of collection that its collector has.
- * It runs until it is told to stop by SIGTERM.
+ * The program that produces the benchmark's GC logs. It allocates in two threads, keeps a little of it for a while,
+ * and sometimes allocates something large, so that a tiny heap goes through every kind of collection of its collector.
+ * It runs until SIGTERM.
  */
 public final class Allocator {
     private static final int KEPT = 4_000;

@@ -20,12 +20,12 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
 /**
- * The program that the benchmark recordings are made of: a small build server.
+ * The program that produces the benchmark recordings: a small build server.
  *
  * <p>Builder threads compile the given sources with the JDK's own compiler (recursive, so stacks are deep and many,
  * and allocating all the time). Packer threads compress the classes at every level (native memory) and file the
  * result in one contended ledger (locks). Watcher threads mostly sleep, as most threads of a real service do. It runs
- * until it is told to stop by SIGTERM.
+ * until SIGTERM.
  */
 public final class BuildServer {
     private static final int BUILDERS = 2;

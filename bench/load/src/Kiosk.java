@@ -11,7 +11,7 @@ import java.util.zip.CRC32;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
-/** A small shop on Tomcat whose routes cost from some µs to milliseconds, and which counts the requests that it answered. */
+/** A small shop on Tomcat. Its routes take from some µs to milliseconds, and it counts the answered requests. */
 public final class Kiosk extends HttpServlet {
     private static final String COUNTED = "/counted";
     private static final int NAMES = 20_000;

@@ -8,7 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 
-/** An ordinary small service: a request makes garbage, sorts a little, and answers with 2 KB. `/served` says how many did. */
+/** An ordinary small service: a request makes garbage, sorts a little, and answers with 2 KB. `/served` returns their number. */
 public final class BenchServer {
     private static final int THREADS = 8;
     private static final LongAdder served = new LongAdder();

@@ -31,8 +31,8 @@ import javax.net.ssl.SSLContext;
 import org.HdrHistogram.ConcurrentHistogram;
 
 /**
- * Users who wait for each answer and for a while after it: `PROTOCOL PORT FOLDER SECONDS`. Warm, they wait for the file `go`; what they
- * measure from then on is written to the file `truth`: how many, median, 99th percentile and longest, in ns.
+ * Users who wait for each answer and then pause: `PROTOCOL PORT FOLDER SECONDS`. After the warm-up they wait for the file `go`. What they
+ * measure after that is written to the file `truth`: count, median, 99th percentile and longest, in ns.
  */
 public final class Clients {
     static final MethodDescriptor<byte[], byte[]> GET = MethodDescriptor.<byte[], byte[]>newBuilder()

@@ -21,7 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
-/** A service of known delays: `PROTOCOL PORT FOLDER`. Nearly all requests take one to two milliseconds, one in fifty ten more. */
+/** A service with known delays: `PROTOCOL PORT FOLDER`. Most requests take one to two milliseconds, one in fifty takes ten more. */
 public final class Service {
     static final int ANSWER_BYTES = 500;
     private static final int THREADS = 64;

@@ -7,7 +7,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Both sides with the key that `run` makes. */
+/** TLS for both sides, with the key that `run` makes. */
 final class Tls {
     static final char[] PASSWORD = "changeit".toCharArray();
 

@@ -1,4 +1,4 @@
-"""Servers of a single source file with their libraries, and the agent that makes them ill, compiled."""
+"""Compiles servers of a single source file with their libraries, and the agent that makes them ill."""
 
 import subprocess
 import tempfile

@@ -1,4 +1,4 @@
-"""What makes a server ill from outside of its JVM. What its agent does is only told to it, by the file `ill` in its folder."""
+"""Faults injected from outside of a server's JVM. Faults inside the JVM are done by the agent, which reads the file `ill` in its folder."""
 
 import fcntl
 import os
@@ -13,18 +13,18 @@ from kit.process import cpu_s
 
 F_SETPIPE_SZ = 1031
 PIPE_BYTES = 4096
-# Of what the JVM used before.
+# A part of the memory that the JVM used before.
 QUOTA_PART = 0.5
 MEASURED_S = 2
 NEIGHBOURS = 12
 WRITERS = 10
 DATA_MB = 500
-# What the server's group keeps beside its heap when memory becomes short.
+# The memory that the server's group keeps in addition to its heap when memory becomes short.
 SHORT_MB = 60
 
 
 class Illness:
-    """Begins and ends; the server's JVM is `pid`, its folder `folder`."""
+    """A fault that begins and ends. The server's JVM is `pid`, its folder `folder`."""
 
     jvm: list[str] = []
 
@@ -50,7 +50,7 @@ class Illness:
             helper.wait()
 
     def remove(self) -> None:
-        """When the server has ended."""
+        """Called after the server has ended."""
 
     def repeat(self, action, seconds: float) -> None:
         def loop() -> None:
@@ -87,7 +87,7 @@ class Neighbours(Illness):
 
 
 class Writers(Illness):
-    """Others write through to the same disk."""
+    """Other processes write synchronously to the same disk."""
 
     jvm = ["-Ddurable=true"]
 
@@ -111,7 +111,7 @@ class Stopped(Illness):
 
 
 class Group(Illness):
-    """A control group of one controller around the JVM."""
+    """A control group for the JVM, with one controller."""
 
     controller = "cpu"
 
@@ -135,7 +135,7 @@ class Quota(Group):
 
 
 class Memory(Group):
-    """Requests read a file that is in memory until the group has to do with less."""
+    """Requests read a file that stays in the page cache until the group's memory is limited."""
 
     controller = "memory"
     jvm = ["-Ddata=data", "-XX:+AlwaysPreTouch"]
@@ -162,7 +162,7 @@ class Memory(Group):
 
 
 class Reader(Illness):
-    """Who reads what the server prints stops for 1.5 of each two seconds."""
+    """The reader of the server's output stops for 1.5 of every two seconds."""
 
     def prepare(self, pid: int) -> None:
         super().prepare(pid)
@@ -181,7 +181,7 @@ class Reader(Illness):
 
 
 class GcLog(Reader):
-    """The GC log is a pipe that is read as rarely."""
+    """The GC log is a pipe whose reader stops in the same way."""
 
     jvm = ["-Xlog:gc*=debug,safepoint=debug:file=gc.pipe", "-Xmn12m"]
 

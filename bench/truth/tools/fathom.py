@@ -31,7 +31,7 @@ def answers(asked: list[tuple[Question, list[Path]]]) -> Iterator[Answer]:
 
 
 def refusal(said: str, files: list[Path]) -> str:
-    """The last line of it, without the places of the files, which are those of one machine."""
+    """Its last line, without the paths of files, which differ between machines."""
     last = (said.strip().splitlines() or ["ended without a word"])[-1]
     for file in files:
         last = last.replace(str(file), file.name)

@@ -1,4 +1,4 @@
-"""Peers that are Java libraries: fetched through Maven as pinned, driven by a small program of ours, one line of JSON per file."""
+"""Peers that are Java libraries: fetched through Maven at pinned versions, and run by a small program of ours, one line of JSON per file."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from kit.recording import compile_java
 from truth.answers import Answer
 from truth.cases import Question
 
-# So many files are read by one JVM, whose start would take longer than most files do.
+# How many files one JVM reads, because its start takes longer than most files.
 BATCH = 50
 BATCH_MAX_S = 300
 POM = "{http://maven.apache.org/POM/4.0.0}"
@@ -25,14 +25,14 @@ def version(folder: Path) -> str:
 
 
 def answers(folder: Path, main: str, asked: list[tuple[Question, list[Path]]], answer: Callable[[str, str, dict], Answer]) -> Iterator[Answer]:
-    """An answer for each question of one file, made of what the program of the folder says of that file."""
+    """An answer for each question of one file, derived from the output of the folder's program for that file."""
     said = lines(folder, main, [file for _, [file] in asked])
     for (question, _), line in zip(asked, said, strict=True):
         yield answer(*question.key(), line)
 
 
 def lines(folder: Path, main: str, files: list[Path]) -> Iterator[dict]:
-    """What the program of the folder says of each of the files, in their order."""
+    """The output of the folder's program for each file, in order."""
     home, jars = jdk_in_path(), fetch.libraries(folder)
     with tempfile.TemporaryDirectory(prefix="fathom-truth-") as scratch:
         classes = compile_java(home, [folder / f"{main}.java"], Path(scratch), jars)

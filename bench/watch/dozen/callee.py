@@ -1,6 +1,6 @@
-"""What services ask: `callee.py [PORT FOLDER]...`. One byte is answered by one, after as many ms as the file `callee-ms` of the folder says.
+"""The service that others call: `callee.py [PORT FOLDER]...`. It answers one byte with one byte after the ms in the folder's file `callee-ms`.
 
-With a second number N in the file it is so long for one request in N only, and `QUICK_MS` for the others.
+With a second number N in the file, only one request in N takes this long, and the others take `QUICK_MS`.
 """
 
 import asyncio

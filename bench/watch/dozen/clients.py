@@ -1,7 +1,7 @@
 """Clients of many services: `clients.py [PORT RATE FOLDER]...`. Requests at random instants, whether or not earlier ones were answered.
 
-`requests.csv` of the folder gets a row for each: when it was due (ms since the epoch), and how long it took from then on (µs, or nothing when
-it failed). A file `rate` in the folder is the number of requests a second from then on.
+`requests.csv` of the folder gets a row for each: when it was due (ms since the epoch), and its latency from then (µs, or nothing if
+it failed). A file `rate` in the folder sets a new number of requests per second.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ PATIENCE_S = 20
 
 
 class Service:
-    """One service, and the connections to it that are free."""
+    """One service, and the free connections to it."""
 
     def __init__(self, port: int, rate: float, folder: Path, record: TextIO) -> None:
         self.port, self.rate, self.folder, self.record = port, rate, folder, record
@@ -50,7 +50,7 @@ class Service:
         self.record.write(f"{due * 1e3:.0f},{took}\n")
 
     async def answered(self) -> None:
-        """Over a connection of before, which the server may have closed, or a new one."""
+        """Sends over an existing connection, which the server may have closed, or over a new one."""
         while self.free:
             try:
                 return await self.over(*self.free.pop())

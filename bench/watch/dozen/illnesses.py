@@ -1,4 +1,4 @@
-"""What befalls the services, one after another. What is expected of `fathom watch` was written down before it saw any of this."""
+"""The faults of the services, one after another. The expected results of `fathom watch` were written before it saw any of them."""
 
 import ctypes
 import json
@@ -13,16 +13,16 @@ import illness
 from kit import control_group
 
 ILLNESSES = json.loads((services.HERE / "illnesses.json").read_text())["illnesses"]
-# Of the disk, for a JVM that reads what is no longer in memory.
+# A limit of the disk, for a JVM that reads pages that are no longer in memory.
 READS_PER_S = 30
-# What the group of the JVM that is killed keeps beside what it has.
+# The memory that the group of the killed JVM keeps in addition to its current memory.
 SHORT_MB = 60
 TRAFFIC = 3
 PROCESS_MADVISE, MADV_PAGEOUT = 440, 21
 
 
 class Callee(illness.Illness):
-    """What the service asks becomes slow: `words` go into its file."""
+    """The service's callee becomes slow: `words` are written to its file."""
 
     def begin(self) -> None:
         (self.folder / "callee-ms").write_text(self.word)
@@ -32,7 +32,7 @@ class Callee(illness.Illness):
 
 
 class FirstCalls(illness.Illness):
-    """Native functions are called for the first time when the pages that name them have to be read from a slow disk."""
+    """Native functions are called for the first time while the pages with their symbols must be read from a slow disk."""
 
     def prepare(self, pid: int) -> None:
         super().prepare(pid)
@@ -44,7 +44,7 @@ class FirstCalls(illness.Illness):
         self.repeat(self.forget, 0.3)
 
     def forget(self) -> None:
-        """The symbols of the library leave memory, as they do when it becomes short."""
+        """Evicts the library's symbols from memory, as happens when memory becomes short."""
         library = self.folder / "librare.so"
         page_out(self.pid, library)
         file = os.open(library, os.O_RDONLY)
@@ -60,7 +60,7 @@ class FirstCalls(illness.Illness):
 
 
 def page_out(pid: int, file: Path) -> None:
-    """What a process has mapped of a file's data that is only read."""
+    """The read-only data of a file that a process has mapped."""
     process = os.pidfd_open(pid)
     for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
         if line.endswith(str(file)) and " r--p " in line:
@@ -96,7 +96,7 @@ KINDS = {"callee": Callee, "first_calls": FirstCalls, "out_of_memory": OutOfMemo
 
 @dataclass
 class Planted:
-    """An illness of the list, and when it was there."""
+    """An illness of the list, and its time."""
 
     about: dict
     service: Service | None

@@ -1,4 +1,4 @@
-"""What `fathom watch` made of the illnesses: rows of a table."""
+"""The results of `fathom watch` for the illnesses: rows of a table."""
 
 from statistics import median
 
@@ -7,7 +7,7 @@ from kit.figures import head, row
 from .illnesses import Planted
 
 TITLES = ["illness", "service, JDK", "clients' median, ms", "noticed", "named first", "right"]
-# A trigger looks at blocks of up to some minutes; what begins after an illness and this time is not its doing.
+# A trigger looks at blocks of up to some minutes. An incident that begins later than this after an illness is unrelated.
 LATE_S = 20
 BEFORE_S = 60
 
@@ -46,7 +46,7 @@ class Told:
 
 
 def incidents(bodies: list[dict]) -> list[Told]:
-    """By their ids, the first one first."""
+    """The incidents by id, sorted by time."""
     by_id: dict[str, list[dict]] = {}
     for body in bodies:
         by_id.setdefault(body["id"], []).append(body)
@@ -65,7 +65,7 @@ def row_of(one: Planted, told: list[Told]) -> str:
 
 
 def is_right(one: Planted, told: list[Told]) -> bool:
-    """Quiet ones have no incident; others one whose reason or first cause is the truth."""
+    """Quiet illnesses must have no incident; the others one whose reason or first cause is the truth."""
     own = [each for each in told if not each.is_part]
     if one.about.get("quiet"):
         return not told
@@ -82,7 +82,7 @@ def names(one: Planted, told: Told) -> bool:
 
 
 def felt(one: Planted) -> str:
-    """Medians of the clients before and during it."""
+    """The clients' medians before and during it."""
     if one.service is None:
         return ""
     sides: tuple[list[float], list[float]] = ([], [])

@@ -1,4 +1,4 @@
-"""Twelve services of one host, what they ask, and who asks them."""
+"""Twelve services of one host, their callees, and their clients."""
 
 import json
 import os
@@ -21,14 +21,14 @@ from kit.recording import compile_java
 SERVICES = json.loads((HERE / "services.json").read_text())["services"]
 MULTIPLEXED = REPO / "labs" / "servers" / "multiplexed"
 RARE_FUNCTIONS = REPO / "crates" / "causes" / "catalog" / "lazy_symbol_binding" / "lab" / "rare.c"
-# Requests a second, and ms of what a service asks, where it does not name its own.
+# Requests per second, and the callee's latency in ms, for services that do not set their own.
 RATE, CALLEE_MS = 15, 8
-# That are called for the first time; as many as `FirstCalls` calls.
+# The number of functions that are called for the first time; the same as in `FirstCalls`.
 FUNCTIONS = 128
 
 
 class Service(Processes):
-    """One of them; `callee` is the port of what it asks."""
+    """One service. `callee` is the port of its callee."""
 
     def __init__(self, about: dict, callee: int, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -48,7 +48,7 @@ class Service(Processes):
         return self.process.pid
 
     def begin(self, asked: int | None) -> None:
-        """`asked` is the port of the service that a batch job asks."""
+        """`asked` is the port of the service that a batch job calls."""
         jvm = [*self.about["jvm"], f"-Dcallee={self.callee}", built.agent(), *self.native()]
         port = [str(self.port)] if asked is None else [str(asked), str(RATE)]
         self.process = self.java("server", [self.about["server"], *self.about.get("words", []), *port], jvm)
@@ -68,11 +68,11 @@ class Service(Processes):
 
 
 def compile_native(folder: Path) -> tuple[Path, Path]:
-    """A library with many symbols, and another that calls its functions, whose addresses are looked up at the first call."""
+    """A library with many symbols, and another that calls its functions. Their addresses are resolved at the first call."""
     library, caller, headers = folder / "librare.so", folder / "libcaller.so", jdk(17) / "include"
     shared = ["cc", "-O1", "-shared", "-fPIC"]
     subprocess.run([*shared, "-Wl,-soname,librare.so", "-o", library, RARE_FUNCTIONS], check=True)
-    # What is not on the disk yet stays in memory.
+    # Dirty pages would stay in memory.
     os.sync()
     (folder / "caller.c").write_text(caller_source())
     words = [f"-I{headers}", f"-I{headers / 'linux'}", folder / "caller.c", f"-L{folder}", "-lrare", "-Wl,-z,lazy"]
@@ -99,7 +99,7 @@ def class_path(about: dict) -> str:
 
 @cache
 def grpc_path() -> str:
-    """The gRPC service of the labs, and a batch job that asks it."""
+    """The gRPC service of the labs, and a batch job that calls it."""
     jars = fetch.libraries(MULTIPLEXED)
     sources = [MULTIPLEXED / "src" / "Grpc.java", MULTIPLEXED / "src" / "Load.java", HERE / "src" / "BatchJob.java"]
     classes = compile_java(jdk(17), sources, built.BUILT / "grpc", jars)
@@ -107,7 +107,7 @@ def grpc_path() -> str:
 
 
 class Host(Processes):
-    """All of them, with the processes that they ask and that ask them."""
+    """All services, with their callees and clients."""
 
     def __init__(self, folder: Path) -> None:
         built.agent_jar()

@@ -1,10 +1,10 @@
-//! Who is given which lost time.
+//! Assigns lost time to causes.
 //!
 //! Lost time is a list of pieces, each with an identity: a wait of a thread from one time to another, a stop, or an amount
-//! of which only the kind is known. A cause claims parts of pieces. Of the claimants of a piece those that are supported
-//! best get it; where one of them refines another (is its more specific mechanism), it comes first; what several claim with
-//! equal right is divided equally. What was waited for at the end of a chain of waits comes before the waiting itself: a
-//! thread that waits for a lock loses its time to whatever holds the lock's owner up.
+//! whose kind alone is known. A cause claims parts of pieces. The claimants with the best support get a piece. If one of
+//! them refines another (is its more specific mechanism), it comes first. What several claim with equal right is divided
+//! equally. The end of a chain of waits comes before the waiting itself: a thread that waits for a lock loses its time to
+//! whatever holds up the lock's owner.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::cause::{Cause, Claim, Support};
 use crate::comparison::Comparison;
 use crate::piece::{Level, Piece};
 
-/// Lost time that nobody claims, in ns.
+/// Lost time that no cause claims, in ns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Left {
     /// By kind of time.
@@ -48,7 +48,7 @@ pub(crate) struct Given {
     pub(crate) taken: BTreeMap<ThreadState, f64>,
     /// The part of it that threads waited for others which lost it, in ns.
     pub(crate) along_ns: f64,
-    /// What nobody else claims, in ns.
+    /// What no other cause claims, in ns.
     pub(crate) only_ns: f64,
     /// All that it claims, in ns.
     pub(crate) reach_ns: f64,
@@ -77,7 +77,7 @@ pub(crate) struct Claimant<'c> {
     pub(crate) claims: &'c [Claim],
 }
 
-/// Hands out all pieces: what each claimant is given, and what nobody claims.
+/// Hands out all pieces: what each claimant is given, and what no cause claims.
 pub(crate) fn attribute(comparison: &Comparison<'_>, claimants: &[Claimant<'_>]) -> (Vec<Given>, Left) {
     let mut given = vec![Given::default(); claimants.len()];
     let mut left = Left::default();

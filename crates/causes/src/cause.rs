@@ -177,9 +177,8 @@ fn within_ns(comparison: &Comparison<'_>, time: &ThreadTime) -> f64 {
     time.values().map(within).sum()
 }
 
-/// Harm other than lost time: datagrams that were lost, say. Such a cause is the consequence of something that
-/// held up whoever should have prevented it. It claims no time; the causes of the time in which it happened stand
-/// behind it.
+/// Harm other than lost time: datagrams that were lost, say. Such a cause follows from something that held up the thread or
+/// process that should have prevented it. It claims no time; the causes of the time in which it happened stand behind it.
 #[derive(Debug, Clone, Default)]
 pub struct Harm {
     /// In which kinds of time it happened, and for how long in each, in ns.

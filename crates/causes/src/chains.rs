@@ -1,16 +1,16 @@
 //! Which causes stand behind a cause, down to the root.
 //!
-//! A cause may know the next one behind it. Of harm other than lost time only the kinds of time are known in
-//! which it happened; behind it stand the causes to which the engine gave that time. From each link the chain
-//! goes on with that cause's own chain, so that it ends where nothing more is known.
+//! A cause may know the next one behind it. For harm other than lost time, only the kinds of time in which it happened are
+//! known; behind it are the causes to which the engine gave that time. From each link the chain continues with that cause's
+//! own chain, so it ends where nothing more is known.
 
 use fathom_timeline::{Intervals, ThreadState};
 
 use crate::cause::{Cause, Harm};
 use crate::explanation::{CauseVerdict, Verdict};
 
-/// A cause behind less of the time than this is not told: something always happens at the same time. And it is
-/// the largest part: a chain has one link at a time.
+/// A cause behind less of the time than this is not reported: something always happens at the same time. And it is the
+/// largest part: a chain has one link at a time.
 const MIN_SHARE: f64 = 0.25;
 
 /// A cause as it was judged, with what the chain needs.
@@ -24,7 +24,7 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// A cause that nobody was asked about.
+    /// A cause that was not evaluated.
     pub(crate) fn nothing(cause: &Cause) -> Judged {
         Judged { verdict: CauseVerdict::nothing(cause.id), harm: None, when: None, taken: Vec::new() }
     }

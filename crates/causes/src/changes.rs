@@ -1,8 +1,8 @@
 //! What changed within a recording: a lasting step in something that was measured second by second.
 //!
-//! Pettitt's test finds the second at which what comes after differs most in rank from what was before, whatever the
-//! distribution, and gives the chance of so large a difference in a series in which nothing changed. With the level used
-//! here and some twenty series one recording in a hundred tells a change that is none.
+//! Pettitt's test finds the second at which later values differ most in rank from earlier ones, whatever the distribution.
+//! It gives the chance of so large a difference in a series without a change. At the level used here, with some twenty
+//! series, one recording in a hundred reports a false change.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const CHANCE: f64 = 0.0005;
 /// A change of less than this part of the mean before is not worth telling.
 const MIN_RELATIVE_CHANGE: f64 = 0.3;
 
-/// How many are told.
+/// The maximum number of reported changes.
 const MAX_CHANGES: usize = 5;
 
 /// A series with what it is.

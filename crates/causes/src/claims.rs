@@ -1,4 +1,4 @@
-//! Which kinds of time causes claim in a recording: for whoever checks that the catalogue is in order.
+//! Which kinds of time causes claim in a recording: for tests of the catalogue.
 
 use fathom_evidence::Recording;
 use fathom_timeline::{Options as ExplainOptions, ThreadState, analyse};

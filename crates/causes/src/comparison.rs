@@ -1,4 +1,4 @@
-//! What a cause gets to see: the slow time and the baseline of a recording, side by side.
+//! The input of a cause: the slow time and the baseline of a recording, side by side.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +119,7 @@ impl<'a> Comparison<'a> {
         self.baseline.as_ref().filter(|baseline| std::ptr::eq(baseline.sources, self.slow.sources))
     }
 
-    /// The baseline as far as somebody looked at the machine and the kernel: who watches keeps little of the time before.
+    /// The part of the baseline with records of the machine and the kernel: `fathom watch` keeps little of it.
     pub fn baseline_looked_at(&self) -> Option<Period<'a>> {
         self.baseline_within(|account| &account.observed)
     }
@@ -228,7 +228,7 @@ impl<'a> Comparison<'a> {
         (slow.unwrap_or(0.0), baseline)
     }
 
-    /// The same of what is not known of every second; each mean is of those of which it is.
+    /// The same for a value that is not known in every second; each mean covers the seconds with a value.
     fn means(&self, of: impl Fn(usize) -> Option<f64>) -> (Option<f64>, Option<f64>) {
         let mean = |buckets: &mut dyn Iterator<Item = usize>| -> Option<f64> {
             let values: Vec<f64> = buckets.filter_map(&of).collect();
@@ -258,12 +258,12 @@ impl<'a> Comparison<'a> {
         Some(|index: usize| p99_ns.get(index).copied().flatten())
     }
 
-    /// Whether looks at threads told of waits as short as late requests were late by.
+    /// Whether thread samples would show waits as short as the delay of late requests.
     pub fn has_short_sampled_waits(&self) -> bool {
         self.sources().shortest_sampled_wait_ns().is_some_and(|ns| self.would_show(ns as f64))
     }
 
-    /// Whether system calls were told from so short ones on.
+    /// Whether the recorded system calls include ones as short as that.
     pub fn has_short_calls(&self) -> bool {
         let from_ns = self.recording().fact(subject::RECORDING, "system_call_threshold_ns");
         from_ns.and_then(|text| text.parse().ok()).is_none_or(|from_ns| self.would_show(from_ns))
@@ -311,12 +311,12 @@ impl<'a> Comparison<'a> {
         (measure(&self.slow), self.baseline.as_ref().map(measure))
     }
 
-    /// The same of what is known only while somebody looks at the machine and the kernel.
+    /// The same for values that are known only while the machine and the kernel are recorded.
     pub fn both_looked_at(&self, measure: impl Fn(&Period<'_>) -> f64) -> (f64, Option<f64>) {
         (measure(&self.slow), self.baseline_looked_at().as_ref().map(measure))
     }
 
-    /// Set where there is a baseline and nobody knows how much of something there was then: it may always be so much.
+    /// Set if there is a baseline but the value in it is unknown: it may always be this high.
     pub fn says_if_baseline_is_unknown<T>(&self, before: Option<T>) -> Option<&'static str> {
         (self.baseline.is_some() && before.is_none()).then_some("; how much it was in the baseline was not recorded")
     }

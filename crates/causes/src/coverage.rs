@@ -1,6 +1,6 @@
-//! Whether somebody looked: what was not seen is excluded only where all that would have shown it was recorded for the slow time, from
-//! events as short as it would be on, in the kind of frames that it has, by a recorder that ran. Causes declare what that is; none can
-//! exclude itself.
+//! Whether recorders looked: a cause that was not seen is excluded only if everything that shows it was recorded for the
+//! slow time, with a low enough threshold, with the kind of frames it needs, by a recorder that ran. Causes declare what
+//! that is; none can exclude itself.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, role, span};
@@ -62,8 +62,8 @@ fn is_seen_by_requests(cause: &Cause) -> bool {
     cause.needs.iter().all(|group| group.iter().any(|need| matches!(need, Need::Requests)))
 }
 
-/// What is missing to know what a mechanism that was seen cost: what was not measured is not small. Running is known where the CPU of
-/// the process was read, and whose it was where code was sampled.
+/// What is missing to know the cost of a mechanism that was seen: what was not measured is not small. CPU time is known if
+/// the CPU of the process was read; which code used it is known if code was sampled.
 fn of_cost(comparison: &Comparison<'_>, finding: &Finding) -> Option<Missing> {
     let is_measured = comparison.analysis.account.process_cpu_ns.is_some() && comparison.is_sampled();
     (!is_measured && is_of_running(finding)).then(|| Missing::from_kernel("the CPU that it took was not recorded"))
@@ -103,7 +103,7 @@ fn unknown_loss(comparison: &Comparison<'_>) -> Option<Missing> {
         .then(|| Missing::from_kernel("what all of the lost time was spent on was not recorded"))
 }
 
-/// The part of the lost time of which nothing tells what it was spent on.
+/// The part of the lost time for which there is no record of what it was spent on.
 fn unknown_share(comparison: &Comparison<'_>) -> f64 {
     let unknown = comparison.excess().of(ThreadState::Unknown).filter(|_| comparison.is_slow());
     let unknown_ns = unknown.map_or(0.0, |unknown| unknown.lost_ns());

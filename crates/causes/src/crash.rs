@@ -1,4 +1,4 @@
-//! That the JVM died, and what of, as its error file tells.
+//! That the JVM crashed, and why, from its error file.
 
 use fathom_evidence::detail::{Crash, from_text};
 use fathom_evidence::kinds::span;

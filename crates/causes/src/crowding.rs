@@ -1,7 +1,7 @@
-//! Why threads of the application waited for CPUs: because others ran, each of which is charged for what it ran more than before.
+//! Why threads of the application waited for CPUs: others ran. Each of these is charged for what it ran more than before.
 //!
-//! Who had a CPU while a thread waited for that one is not always why it waited: where the collector takes one of two CPUs, the
-//! threads at work wait for each other, and for what ran before as well, on the other one.
+//! The thread that had a CPU while another one waited for it is not always the reason: if the collector takes one of two
+//! CPUs, the working threads wait on the other one for each other, and for what ran there before as well.
 
 use fathom_evidence::detail::RunQueueWait;
 use fathom_evidence::kinds::span;
@@ -45,8 +45,8 @@ impl Comparison<'_> {
         before.is_some_and(|used| used < CPUS_FULL) && others_grew_ns < MINOR_SHARE * own_grew_ns
     }
 
-    /// The part of the application's long waits for a CPU in which another thread of this process ran instead; none where too
-    /// few waits were long enough to be told one by one.
+    /// The part of the application's long waits for a CPU in which another thread of this process ran instead; none if too
+    /// few waits were long enough to be recorded one by one.
     fn ran_instead_itself(&self) -> Option<f64> {
         let (mut all_ns, mut own_ns) = (0.0, 0.0);
         for wait in self.long_waits_for_cpu() {
@@ -71,7 +71,7 @@ impl Comparison<'_> {
         states.map(|excess| excess.excess_ns().max(0.0)).sum()
     }
 
-    /// Waits of the application's threads for a CPU in the slow time that were long enough to be told one by one.
+    /// Waits of the application's threads for a CPU in the slow time that were long enough to be recorded one by one.
     pub fn long_waits_for_cpu(&self) -> impl Iterator<Item = Span> + '_ {
         self.slow.spans(span::RUN_QUEUE_WAIT).filter(|wait| self.sources().is_application(wait.tid))
     }

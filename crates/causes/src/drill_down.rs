@@ -1,7 +1,7 @@
-//! What to look at to see a cause at work: lanes, threads, stacks, and the worst instants.
+//! Where to see a cause at work: lanes, threads, stacks, and the worst instants.
 //!
-//! It follows from what the cause claims, was given and measured. The lanes, threads and stacks that a cause names itself
-//! (`Finding::drill_down`) come first; most name none.
+//! This follows from what the cause claims, was given and measured. Lanes, threads and stacks that a cause names itself
+//! (`Finding::drill_down`) come first; most causes name none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ const LANES_MAX: usize = 3;
 /// So many threads stand for the others.
 const THREADS_MAX: usize = 3;
 
-/// So many instants are told.
+/// The maximum number of reported instants.
 const INSTANTS_MAX: usize = 3;
 
 /// One that is shorter than this part of the longest is not among the worst.
@@ -125,7 +125,7 @@ impl Shown<'_, '_> {
         }
     }
 
-    /// What the cause names, what it measured, and what its kind of time is told by.
+    /// The lanes that the cause names, those of what it measured, and those that show its kind of time.
     fn lanes(&self) -> Vec<String> {
         let measured = self.finding.evidence.iter().filter(|item| matches!(item.table.as_str(), "spans" | "counters"));
         let words = measured.flat_map(|item| item.of.iter().map(String::as_str));
@@ -311,7 +311,7 @@ impl Shown<'_, '_> {
 
     fn waited(&self) -> Vec<Instant> {
         let mut waits = self.waits.clone();
-        // Only the longest are told, and words for a million others would take long.
+        // Only the longest are reported, and making words for a million others would take long.
         waits.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.length_ns()));
         waits.truncate(100);
         let told = waits.into_iter().map(|(tid, wait)| {
@@ -345,8 +345,8 @@ impl Shown<'_, '_> {
     }
 }
 
-/// The longest of some spans, each told by a few words, and the threads that have most of them: for a cause whose time the
-/// account cannot tell from other time.
+/// The longest of some spans, each described in a few words, and the threads that have most of them: for a cause whose time
+/// the account cannot separate from other time.
 pub(crate) fn at_spans<'s>(
     comparison: &Comparison<'_>,
     spans: impl Iterator<Item = &'s Span>,

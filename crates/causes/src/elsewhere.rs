@@ -1,7 +1,7 @@
-//! What was seen at other times than those that are called slow.
+//! What was seen at times that are not called slow.
 //!
-//! Where requests or a person tell when it was slow, a mechanism that was not at work then is excluded. Where only the program's own
-//! signs tell it, requests may have waited at other times as well: what was seen then stays open.
+//! If requests or a person define when it was slow, a mechanism that was not at work then is excluded. If only the
+//! program's own signs define it, requests may have waited at other times as well: what was seen then stays open.
 
 use fathom_timeline::{Analysis, Excess, SignalKind, Slowdown, ThreadState};
 
@@ -38,7 +38,7 @@ pub(crate) fn open(analysis: &Analysis<'_>, judged: &mut [Judged]) {
     }
 }
 
-/// What is said of a mechanism that claims a state of which there was more in the rest than in the slow time, if that is more than
+/// What is said of a mechanism that claims a state which is more frequent in the rest than in the slow time, by more than
 /// noise.
 fn seen(whole: &Comparison<'_>, cause: &Cause, more: &[ThreadState]) -> Option<String> {
     let finding = (cause.decide)(whole);

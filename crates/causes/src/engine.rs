@@ -1,4 +1,4 @@
-//! From findings to verdicts: each slow interval is explained for itself, and the answers are told together.
+//! From findings to verdicts: each slow interval is explained separately, and the answers are merged.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
 /// What the causes say about one choice of slow seconds.
 struct Answer {
     judged: Vec<Judged>,
-    /// The lost time that nobody claimed.
+    /// The lost time that no cause claimed.
     left: Left,
     lost_ns: f64,
     below_java_ns: f64,
@@ -247,7 +247,7 @@ fn answers_in_general(
     let Some((general, states)) = remainder::of(comparison, left) else { return false };
     let is_meant = |cause: &Cause| cause.family == general.family && !remainder::is_of_another_origin(cause, general);
     let mut of_family = findings.iter().zip(given).filter(|((cause, _), _)| is_meant(cause));
-    // Of what is left those took nothing of which something was seen.
+    // Causes that were seen took nothing of what is left.
     let is_free =
         |(found, given): (&(&'static Cause, Finding), &Given)| match judge(comparison, found, given, lost_ns).verdict {
             Verdict::RuledOut => true,

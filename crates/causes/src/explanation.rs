@@ -17,7 +17,7 @@ pub struct Explanation {
     pub recording: RecordingSummary,
     /// Whether anything was slow, in one sentence, with what could make that wrong.
     pub headline: Headline,
-    /// When it was slow; empty when nothing was slow, or nobody can say.
+    /// When it was slow; empty when nothing was slow, or it is unknown.
     pub slow: Vec<SlowInterval>,
     /// Whether slow time came by the clock; none where it did not, or too little is known.
     pub rhythm: Option<Rhythm>,
@@ -65,7 +65,7 @@ pub struct LineKind {
     pub odds_high: f64,
     /// How likely so large a difference is by chance (a permutation test); none where there are too few messages to tell.
     pub chance: Option<f64>,
-    /// Whether it differs: of all kinds of which this is said, 5 % may differ by chance (Benjamini and Hochberg).
+    /// Whether it differs: among all kinds with this flag, 5 % may differ by chance (Benjamini and Hochberg).
     pub differs: bool,
 }
 
@@ -106,7 +106,7 @@ pub struct Rhythm {
     pub phase_ns: Option<i64>,
     /// How many there are.
     pub count: u64,
-    /// How likely as clear a rhythm is when there is none (Rayleigh's test and that of the shortest arc, over all periods that were tried).
+    /// How likely so clear a rhythm is by chance (Rayleigh's test and that of the shortest arc, over all tried periods).
     pub chance: f64,
 }
 
@@ -159,11 +159,11 @@ pub struct PortSummary {
     pub port: String,
     /// How many, of those that are known one by one.
     pub count: u64,
-    /// Of these, how many were streams of HTTP/2 in the clear, many of which share a connection.
+    /// Of these, how many were streams of HTTP/2 in the clear; many streams share a connection.
     pub streams_count: u64,
     /// Of these, how many were not answered before the recording ended, or their clients gave up: their time ends there.
     pub unanswered_count: u64,
-    /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
+    /// Stretches with several at once on a connection, or with unrequested data (HTTP/2, WebSocket). Their times are unknown.
     pub overlapping_count: u64,
     /// When the first of these began, in ns since the Unix epoch; none where there was none.
     pub several_from_ns: Option<i64>,
@@ -173,7 +173,7 @@ pub struct PortSummary {
     pub failed: PortFailures,
     /// Median of the time from the arrival of a request to the end of its answer, in ns.
     pub p50_ns: f64,
-    /// What is usual, in ns: the median in the time with which the slow one is compared; that of all where there is none.
+    /// The usual value, in ns: the median of the time that the slow one is compared with; without it, of all.
     pub usual_ns: f64,
     /// 99th percentile of it, in ns.
     pub p99_ns: f64,
@@ -214,18 +214,18 @@ pub struct PortFailures {
     pub curt_count: u64,
 }
 
-/// The time of slow requests, each of which is divided once: its parts make the total.
+/// The time of slow requests. Each request is divided once: its parts make the total.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SlowRequests {
     /// How many.
     pub count: u64,
     /// Their time together, in ns.
     pub total_ns: f64,
-    /// They had arrived, and nobody had read them.
+    /// They had arrived but had not been read.
     pub unread_ns: f64,
     /// What the threads that read them at last did meanwhile for most of that, as far as it is recorded: a sentence, or empty.
     pub unread_while: String,
-    /// They had been read, and stood in line: the thread that then worked on them was at work on others. At least so long.
+    /// They had been read and were queued: the thread that then worked on them was at work on others. A lower bound.
     pub queued_ns: f64,
     /// Other services were called for them, by whatever thread.
     pub calls_ns: f64,
@@ -304,9 +304,9 @@ pub struct CauseVerdict {
     pub verdict: Verdict,
     /// Part of the lost time that it explains, 0 to 1.
     pub share: f64,
-    /// What of that nobody else claims: at least so much is its, 0 to 1.
+    /// What of that no other cause claims: at least so much is its, 0 to 1.
     pub only: f64,
-    /// All that it claims, whoever was given it: at most so much is its, 0 to 1.
+    /// All that it claims, whichever cause was given it: at most so much is its, 0 to 1.
     pub reach: f64,
     /// One or two sentences with figures, for a person.
     pub says: String,
@@ -330,7 +330,7 @@ pub struct CauseVerdict {
 }
 
 impl CauseVerdict {
-    /// A cause of which nothing is known.
+    /// A cause without any information.
     pub fn nothing(id: &str) -> CauseVerdict {
         CauseVerdict { id: id.to_owned(), ..CauseVerdict::default() }
     }
@@ -409,7 +409,7 @@ impl Missing {
         Missing { says: says.to_owned(), record_with: Missing::RECORD.to_owned() }
     }
 
-    /// Says what the kernel refuses to whoever has all rights, and what would allow it.
+    /// Says what the kernel refuses even with all rights, and what would allow it.
     pub(crate) const DOCTOR: &str = "sudo fathom doctor --pid PID";
 
     /// Tells how long requests took, or measures it.

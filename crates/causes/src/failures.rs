@@ -1,4 +1,4 @@
-//! Connections that failed. A service that fails quickly looks quick, so no latency clears it while many of them do.
+//! Connections that failed. A service that fails quickly looks quick, so latency does not clear it while many connections fail.
 
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{MOVES_P99, Sources};
@@ -22,7 +22,7 @@ const KINDS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// How often something failed at an endpoint while somebody looked.
+/// How often something failed at an endpoint while it was recorded.
 pub(crate) fn count(sources: &Sources<'_>, name: &str, endpoint: &str) -> f64 {
     sources.counter(name, endpoint).total_rise()
 }

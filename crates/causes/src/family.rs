@@ -1,8 +1,8 @@
-//! What a cause's mechanism is about, and which causes another one explains more exactly.
+//! The subject of a cause's mechanism, and which causes it refines.
 //!
-//! A page that is read from disk while a collection runs is a collection to who looks at collections, and a read of a page to
-//! who looks at pages. The latter is the mechanism: it refines the former. Said of families, it holds for a cause from the
-//! day on which that is born.
+//! A page that is read from disk during a collection is a collection to one cause, and a page read to another. The page
+//! read is the mechanism: it refines the collection. This is declared for families, so it holds for a new cause from its
+//! first day.
 
 /// What a mechanism is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Family {
     Load,
     /// Who has the CPUs.
     Cpu,
-    /// What the machine or whoever runs the process keeps from it.
+    /// What the machine or its operators keep from the process.
     Machine,
     /// Why the collector ran.
     Collections,
@@ -33,7 +33,7 @@ pub enum Family {
     Locks,
     /// Other services, and the way to them.
     Services,
-    /// What overflows because somebody is late.
+    /// Queues that overflow because their reader is late.
     Queues,
 }
 

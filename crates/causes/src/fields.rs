@@ -1,5 +1,5 @@
-//! Whether the rows that would show a cause say what they are: a wait without a stack, a collection without its cause, or a system call
-//! without a name may be anything.
+//! Whether the rows that would show a cause are specific enough: a wait without a stack, a collection without its cause, or
+//! a system call without a name may be anything.
 
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;

@@ -149,7 +149,7 @@ fn of_few(value: f64, (one, many): (&'static str, &'static str)) -> Amount {
     Amount { unit: if number == "1" { one } else { many }, number }
 }
 
-/// Of what is nearly none nobody wants the digits.
+/// Nearly zero needs no digits.
 fn few(value: f64) -> String {
     if value != 0.0 && value.abs() < 0.0005 { "<0.001".to_owned() } else { digits(value) }
 }

@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::explanation::Missing;
 use crate::latency;
 
-/// A mechanism that was seen where nobody knows whether it was felt.
+/// A mechanism that was seen, but it is unknown whether users felt it.
 pub(crate) struct Unjudged {
     pub(crate) says: String,
     /// How much thread time there was of it, in ns.
@@ -35,7 +35,7 @@ pub(crate) fn without_requests(comparison: &Comparison<'_>, finding: &mut Findin
     is_sure.then_some(unjudged)
 }
 
-/// A mechanism that was seen where the time that it takes was not recorded: nobody knows what it cost.
+/// A mechanism that was seen, but the time that it takes was not recorded: its cost is unknown.
 pub(crate) fn without_account(comparison: &Comparison<'_>, finding: &mut Finding) {
     let is_known = |claim: &Claim| comparison.excess().of(claim.state).is_some_and(|excess| excess.slow_ns > 0.0);
     let is_open = comparison.is_slow() && finding.support < Support::Absent && finding.harm.is_none();
@@ -46,8 +46,8 @@ pub(crate) fn without_account(comparison: &Comparison<'_>, finding: &mut Finding
     }
 }
 
-/// Whoever has recorded with all rights and all that shows the cause is not told to do so; whose kernel refuses it is told where it
-/// stands what that is.
+/// If all rights and everything that shows the cause were already in use, recording with them is not advised again. If the
+/// kernel refused a collector, the advice is where to read what it refuses.
 pub(crate) fn without_use(comparison: &Comparison<'_>, cause: &Cause, missing: &mut [Missing]) {
     for missing in missing {
         let better = match missing.record_with.as_str() {

@@ -15,7 +15,7 @@ use crate::limits::MIN_COVERED_SHARE;
 use crate::measure::cpu_shortage;
 use crate::signs::Signs;
 
-/// What of the service somebody looked at.
+/// What was observed of the service.
 struct Seen {
     /// Seconds in which requests were recorded, of all.
     requests_s: (usize, usize),
@@ -96,7 +96,7 @@ fn after_a_crash(comparison: &Comparison<'_>, headline: Headline) -> Headline {
     Headline { kind, says: format!("{died}; until then: {}", headline.says), ..headline }
 }
 
-/// The mechanism of which most was seen, if that is more than noise: whether requests waited for it is not known.
+/// The mechanism that was seen most, if that is more than noise: whether requests waited for it is not known.
 fn mechanism(comparison: &Comparison<'_>, mechanisms: Vec<Unjudged>) -> Option<String> {
     let most = mechanisms.into_iter().max_by(|a, b| a.ns.total_cmp(&b.ns))?;
     let is_material = most.ns >= comparison.material_ns();
@@ -201,7 +201,7 @@ fn unanswered(comparison: &Comparison<'_>) -> Option<String> {
     })
 }
 
-/// That requests may hang where nobody looked: what waits in a virtual thread is on no thread's stack.
+/// That requests may hang where no recorder looked: what waits in a virtual thread is on no thread's stack.
 fn in_virtual_threads(comparison: &Comparison<'_>) -> Option<String> {
     /// Threads that the JDK has only for virtual ones; the kernel cuts their names.
     const HELPERS: [&str; 3] = ["VirtualThread-u", "Read-Poller", "Write-Poller"];
@@ -319,7 +319,7 @@ impl Seen {
         latency::are_nearly_all(self.requests_s)
     }
 
-    /// Signs of which nobody knows whether they are slowness.
+    /// Signs that may or may not be slowness.
     fn signs(&self, comparison: &Comparison<'_>, signs: &str) -> String {
         match usual_ns(comparison).filter(|_| self.has_latency()) {
             Some(usual_ns) => format!(

@@ -1,4 +1,4 @@
-//! Limits that several parts of the engine and the catalogue have: one idea, one value, one reason.
+//! Limits that several parts of the engine and the catalogue share: one idea, one value, one reason.
 
 /// A cause that explains less of the lost time than this does not matter in this slowdown.
 pub(crate) const NEGLIGIBLE_SHARE: f64 = 0.02;

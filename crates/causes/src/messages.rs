@@ -1,5 +1,5 @@
-//! Messages of the application and kinds of requests: what came more or less often in the slow time. No cause reads them, as what a program
-//! says of a slowdown is mostly what followed from it, and requests that fail are sent again.
+//! Messages of the application and kinds of requests: what came more or less often in the slow time. No cause reads them:
+//! messages about a slowdown are mostly its consequence, and failed requests are sent again.
 
 pub use fathom_timeline::Analysis;
 pub use fathom_timeline::messages::{Lines, Messages, covered_ns, totals};

@@ -17,7 +17,7 @@ pub enum Need {
     Spans(&'static str, &'static str),
     /// Page faults with their duration.
     PageFaults,
-    /// A fact that says that somebody looked, or that excludes by itself: subject and key.
+    /// A fact that shows that it was looked for, or that excludes by itself: subject and key.
     Fact(&'static str, &'static str),
     /// Which threads are the JVM's own.
     VmThreads,

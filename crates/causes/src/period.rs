@@ -1,4 +1,4 @@
-//! One period of a comparison: some time of some recording, and what is in it.
+//! One period of a comparison: some time of a recording, and its content.
 
 use fathom_evidence::detail::{Gc, from_text};
 use fathom_evidence::kinds::span;
@@ -67,7 +67,7 @@ impl<'a> Period<'a> {
         from_text(self.sources.recording.text(span.detail))
     }
 
-    /// Those of collections of the young generation or beside the application, whyever they came.
+    /// Those of young or concurrent collections, whatever their cause.
     pub fn young_pauses(&self) -> impl Iterator<Item = (Span, Gc)> + '_ {
         self.pauses().filter(|(_, detail)| detail.scope.as_deref() != Some("full"))
     }

@@ -1,5 +1,5 @@
-//! The general answer of a family: where most of the lost time has a name and every special cause of it is excluded, somebody took it
-//! all the same. The family's most general cause then says what is left.
+//! The general answer of a family. If most of the lost time has a name and every special cause of it is excluded, something
+//! took it all the same. The family's most general cause then says what is left.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub fn general_cause(state: ThreadState) -> Option<&'static Cause> {
         ThreadState::Unsent(Hold::Acknowledgement) => "delayed_acknowledgement",
         ThreadState::Unsent(Hold::Retransmission) => "retransmissions",
         ThreadState::Unsent(_) => "slow_consumer",
-        // An operation may be a collection, of which only the stop is known; why a collector waits is no matter of collections.
+        // An operation may be a collection with only its stop known. Why a collector waits does not concern collections.
         ThreadState::Stopped(Stop::Operation | Stop::WaitingCollector(_))
         | ThreadState::Vm
         | ThreadState::Idle

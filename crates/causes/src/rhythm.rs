@@ -1,4 +1,4 @@
-//! What is said of slow stretches that come by the clock.
+//! What is said of slow stretches that recur by the clock.
 
 use fathom_timeline::{Analysis, Rhythm as Found};
 

@@ -1,6 +1,6 @@
-//! Signs of slowness that need nothing to compare with, where nothing was found slow: a CPU quota that stops the process, threads
-//! that wait for a CPU for longer than they run, code that is interpreted since the compiler is off. They may have been there before the recording began. Whether anybody waits for
-//! that work only requests tell: where these are known and quick, the signs are none.
+//! Signs of slowness that need no baseline, where nothing was found slow: the CPU quota stops the process, threads wait for
+//! a CPU longer than they run, code is interpreted as the compiler is off. They may be older than the recording. Only
+//! requests show whether anything waits for that work: where these are known and quick, the signs do not count.
 
 use fathom_timeline::{INTERPRETED_SHARE, Layer, Quota, ThreadState, ran_and_waited};
 
@@ -25,7 +25,7 @@ pub(crate) struct Signs {
     pub(crate) throttled: Option<f64>,
     /// The part of the time in which the application's threads could run for which they had no CPU.
     pub(crate) waiting: Option<f64>,
-    /// The part of the application's code that ran interpreted, where the compiler is off for want of room for its code.
+    /// The part of the application's code that ran interpreted, where the compiler is off for lack of room for its code.
     pub(crate) interpreted: Option<f64>,
 }
 

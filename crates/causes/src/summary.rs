@@ -1,4 +1,4 @@
-//! What was looked at, when it was slow, and the headline figures.
+//! What was recorded, when it was slow, and the headline figures.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{counter, loss, span, subject};
@@ -101,7 +101,7 @@ fn slow_requests(divided: &Divided) -> SlowRequests {
     }
 }
 
-/// `waiting for locks (60 %)`: what is told of most of the time, if that is a good part of it.
+/// `waiting for locks (60 %)`: the state of most of the time, if that is a good part of it.
 fn unread_while(divided: &Divided) -> String {
     const MIN_SHARE_NAMED: f64 = 0.2;
     let told = divided.unread_while.iter().filter(|(state, _)| **state != ThreadState::Unknown);
@@ -265,7 +265,7 @@ fn latency(comparison: &Comparison<'_>) -> Option<Evidence> {
     Some(comparison.evidence("request latency, p99", (slow, baseline), "ns", "spans"))
 }
 
-/// Whether anybody would have told of a stop of the application: what nobody measured is no zero.
+/// Whether a stop of the application would have been recorded: what was not measured is not zero.
 fn are_stops_measured(comparison: &Comparison<'_>) -> bool {
     comparison.has_collections()
         || comparison.is_recorded("jdk.SafepointBegin")
@@ -286,7 +286,7 @@ fn highest(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let stalls = comparison.sources().spans(span::ALLOCATION_STALL);
     let longest_stall = stalls.map(|stall| stall.duration_ns as f64).fold(0.0, f64::max);
     let has_collectors = account.states.keys().any(|state| matches!(state, ThreadState::Collector(_)));
-    // What nobody measured is no zero.
+    // What was not measured is not zero.
     let figure = |(kind, value): &(SignalKind, f64)| {
         // A signal leaves out what is a small part of all, and the start of the JVM; as a figure both count.
         let all = || most(*kind);
@@ -327,8 +327,8 @@ pub(crate) fn left_out(comparison: &Comparison<'_>) -> Option<LossNote> {
 
 const DAY_NS: i64 = 24 * 3600 * BUCKET_NS;
 
-/// What is missing from the recording; losses of one kind from one source that differ in their
-/// numbers only are told once.
+/// What is missing from the recording. Losses of one kind from one source that differ only in their numbers are reported
+/// once.
 pub(crate) fn losses(recording: &Recording) -> Vec<LossNote> {
     let mut notes: Vec<(LossNote, String, usize)> = Vec::new();
     for row in recording.losses.rows() {

@@ -45,7 +45,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, left: &Left, share: f64, lost_ns: 
     Unexplained { share, says, stacks, drill_down }
 }
 
-/// That nobody saw what threads waited for in a part of the slow time: who watches records it from the moment on that something was noticed.
+/// That waits were not recorded in a part of the slow time: `fathom watch` records them only from its trigger on.
 fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
     let (seen_ns, all_ns) = (comparison.waits_read_ns() as f64, comparison.slow.time.total_ns() as f64);
     (seen_ns > 0.0 && seen_ns < (1.0 - MINOR_SHARE) * all_ns && share >= MINOR_SHARE).then(|| {
@@ -54,7 +54,7 @@ fn unseen(comparison: &Comparison<'_>, share: f64) -> Option<String> {
     })
 }
 
-/// The stacks below which threads waited for what nobody explains, with their part of the lost time.
+/// The stacks below which threads waited without an explanation, with their part of the lost time.
 fn waiting(comparison: &Comparison<'_>, left: &Left, lost_ns: f64) -> Vec<StackShare> {
     let known = left.by_stack.iter().filter(|((_, stack), ns)| *stack != StackId(0) && **ns > 0.0);
     let mut most: Vec<(StackId, f64)> = known.map(|((_, stack), ns)| (*stack, *ns)).collect();

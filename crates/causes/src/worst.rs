@@ -26,7 +26,7 @@ pub(crate) fn of(comparison: &Comparison<'_>, interval: &SlowInterval) -> String
     }
 }
 
-/// A wait that cannot be told from idleness, or for a result that takes as long as it takes, is no stall.
+/// A wait that looks like idleness, or for a result that may take any time, is no stall.
 fn is_told(segment: &Segment) -> bool {
     !matches!(segment.state, ThreadState::Blocked(Wait::Unnamed | Wait::Task))
 }

@@ -1,7 +1,7 @@
-//! Any recording, however absurd, gets an answer that keeps the rules.
+//! Any recording, however absurd, gets an answer that obeys the rules.
 //!
-//! Readers keep what sources say, so times may be at the ends of the axis, numbers infinite and names
-//! empty. Nothing of that may make the engine panic, hang or promise more than the whole.
+//! Readers keep what sources say, so times may be at the ends of the axis, numbers infinite and names empty. None of this
+//! may make the engine panic, hang or promise more than the whole.
 
 use fathom_causes::explanation::Explanation;
 use fathom_causes::{ExplainOptions, catalog, explain};

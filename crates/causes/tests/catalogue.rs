@@ -1,4 +1,4 @@
-//! The catalogue itself: pages and declarations keep to their form, and what they name exists.
+//! The catalogue itself: pages and declarations keep the required form, and what they name exists.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ const HEADINGS: &[&str] = &[
     "References",
 ];
 
-/// Who comes before whom where both claim the same time, because its mechanism is the more specific one.
+/// Which cause comes before which where both claim the same time, because its mechanism is the more specific one.
 const BEFORE: &[(&str, &str)] = &[
     ("code_cache_full", "code_cache_churn"),
     ("code_cache_churn", "deoptimization_storm"),

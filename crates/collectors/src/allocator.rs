@@ -1,7 +1,7 @@
-//! Where the C library keeps memory that was freed. Programs that are linked with another one have their own ways.
+//! Where the C library keeps freed memory. Programs that are linked with another C library have their own ways.
 
-/// Gives the system back what was freed: the C library keeps it for threads that have ended, and whoever finishes a recording needs
-/// memory of his own.
+/// Returns freed memory to the system: the C library keeps it for threads that have ended, and the thread that finishes
+/// a recording needs memory.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: has no preconditions; it moves no memory that is in use.

@@ -1,15 +1,15 @@
 //! Talks to a running JVM through its attach socket, without a JDK.
 //!
-//! One [`Attach`] is one target: its listener is started at most once, and whoever needs the JVM
-//! takes the same one (see [`Shared`]). Constraints:
+//! One [`Attach`] is one target: its listener is started at most once, and all collectors that need the JVM share it
+//! (see [`Shared`]). Constraints:
 //!
 //! * **No harm.** Nothing is signalled unless it is certain that the signal only starts the listener.
-//! * **No hanging.** Each command has a time limit; a JVM that is stopped at a safepoint answers when
-//!   it goes on, and by then nobody waits for it any more.
+//! * **No hanging.** Each command has a time limit. A JVM that is stopped at a safepoint answers when it continues, and
+//!   by then the caller no longer waits for it.
 //! * **No trust.** `/tmp` is open to everybody: the socket has to be a socket, of the target's user,
 //!   with the target itself on its other side.
-//! * **One at a time.** A JVM serves one command after the other; ours queue here, so that one that
-//!   waits its turn does not lose its time.
+//! * **One at a time.** A JVM serves one command after the other; ours queue here, so that a waiting command does not
+//!   lose its time.
 
 mod folder;
 mod listener;
@@ -217,7 +217,7 @@ fn is_younger(target: &Target, file: &Stat) -> bool {
     made_ns + SLACK_NS >= began_ns
 }
 
-/// A connection. Somebody may have tidied up `/tmp`: the JVM makes another socket when it is asked.
+/// A connection. A cleanup may have emptied `/tmp`: the JVM makes another socket when it is asked.
 fn connected(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<UnixStream, AttachError> {
     if !target.is_alive() {
         return Err(AttachError::Ended(target.pid));
@@ -251,7 +251,7 @@ fn first_line(reply: &Reply) -> String {
     line.map_or_else(|| format!("status {}", reply.status), |line| line.chars().take(300).collect())
 }
 
-/// How long a JVM is left alone that did not begin to listen: whoever asks meanwhile gets the same answer.
+/// How long a JVM that did not begin to listen is left alone: callers in this time get the same answer.
 const REST: Duration = Duration::from_millis(2_500);
 
 /// The longest that making the JVM listen is felt; when it takes longer, the JVM is busy with something else.
@@ -266,7 +266,7 @@ pub struct Shared {
 #[derive(Debug, Default)]
 struct Made {
     attach: Option<Attach>,
-    /// Until when nobody tries, and what the last try waited for.
+    /// Until when there are no more tries, and what the last try waited for.
     rests: Option<(Instant, &'static str)>,
 }
 
@@ -302,8 +302,7 @@ impl Shared {
     }
 }
 
-/// Does something to the process and leaves a span of it, so that nobody takes its effect for the
-/// service's own.
+/// Does something to the process and leaves a span of it, so that its effect is not taken for the service's own.
 pub(crate) fn own_action<T, E>(
     clock: &Clock,
     found: &mut Recording,

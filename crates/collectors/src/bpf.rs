@@ -1,7 +1,7 @@
-//! Programs of a collector inside the kernel: what they need, how they get there, what they hand back.
+//! Programs of a collector inside the kernel: what they need, how they are loaded, what they return.
 //!
-//! Each collector brings one object, compiled from its `.bpf.c`. The object is fitted to the running
-//! kernel, told its target and thresholds, and attached; dropping [`Programs`] takes all of it back.
+//! Each collector has one object, compiled from its `.bpf.c`. The object is adapted to the running kernel, given its
+//! target and thresholds, and attached; dropping [`Programs`] removes all of it.
 //! Programs attach only to tracepoints, perf events and places in the code of processes, which a locked-down kernel allows.
 
 pub(crate) mod calls;

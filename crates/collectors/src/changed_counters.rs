@@ -1,7 +1,7 @@
-//! Rows of counters only when a number has changed, and still exact in time.
+//! Writes rows of counters only when a number has changed, and still with exact times.
 //!
-//! A number that stays makes no rows. When it changes, the value that it had until the last look is
-//! written with that look's time before the new one, so that a rise is not spread over the quiet time.
+//! A number that stays the same makes no rows. When it changes, the old value is written first, with the time of the
+//! last look, so that a rise is not spread over the quiet time.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{loss, only_grows};

@@ -38,9 +38,9 @@ pub struct Order {
     pub system_call_ns: i64,
     /// Requests of each second that become rows at most, the slow ones and a sample of the others.
     pub requests_per_second: u32,
-    /// How much of the time before the call is wanted, where somebody kept it.
+    /// How much of the time before the call is wanted, if it was kept.
     pub before: Duration,
-    /// Whether it goes on for days: what is dear is looked at when what is cheap says that there is something.
+    /// Whether it runs for days: expensive data are read only when cheap data show a reason.
     pub is_sparing: bool,
     /// The session with the JVM that all collectors share.
     pub attach: Shared,

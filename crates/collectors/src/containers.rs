@@ -1,5 +1,5 @@
-//! Containers, as their engines keep them in files of the host: Docker's own file, and the bundle that every runtime of the Open
-//! Container Initiative is given (containerd and with it Kubernetes, CRI-O, Podman). No engine is asked.
+//! Containers, from files that their engines keep on the host: Docker's own file, and the bundle that every runtime of
+//! the Open Container Initiative gets (containerd and with it Kubernetes, CRI-O, Podman). No engine is asked.
 
 mod image;
 pub mod labels;

@@ -1,4 +1,4 @@
-//! What all CPUs together have done so far, and what of it for a process.
+//! The CPU time of all CPUs together, and the part of it that a process used.
 
 use crate::procfs::{ProcFile, lines, number, read, words};
 

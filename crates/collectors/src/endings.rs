@@ -1,6 +1,6 @@
-//! How processes end: their exit code, the signal that ended them and who sent it, and whether the kernel chose them because memory
-//! ran out. The kernel says so to the parent of a process only, and a watcher is not its parent, so a program in the kernel listens. One
-//! set of programs serves all processes.
+//! How processes end: their exit code, the signal that ended them and who sent it, and whether the kernel chose them
+//! because memory ran out. The kernel reports this only to the parent of a process, and a watcher is not its parent, so
+//! a program in the kernel listens. One set of programs serves all processes.
 
 use std::collections::HashMap;
 

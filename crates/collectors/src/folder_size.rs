@@ -1,4 +1,4 @@
-//! How much room a folder takes.
+//! How much space a folder takes.
 
 use std::fs;
 use std::path::Path;

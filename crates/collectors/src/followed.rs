@@ -1,7 +1,7 @@
-//! Copies of files that Flight Recorder or a profiler is writing, which follow them: what a recorder that is killed leaves of them.
+//! Follows files that Flight Recorder or a profiler is writing and copies them: if the recorder is killed, the copy remains.
 //!
-//! Such a file is chunks one after the other. The header of each, which its writer rewrites in place, says how much of the chunk
-//! is whole; no more than that is copied, and the header last.
+//! Such a file is a sequence of chunks. The header of each chunk, which its writer rewrites in place, says how much of
+//! the chunk is complete; only that is copied, and the header last.
 
 use std::fs::File;
 use std::io;

@@ -10,7 +10,7 @@ pub struct Ability {
     pub name: &'static str,
     /// How it is here.
     pub value: String,
-    /// What it means for recording; empty when it stands in nobody's way.
+    /// What it means for recording; empty when it is no obstacle.
     pub means: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub fn abilities() -> Vec<Ability> {
 }
 
 fn read(path: &str) -> String {
-    // What cannot be read is told as unknown.
+    // A file that cannot be read is reported as unknown.
     procfs::read_text(path).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 

@@ -1,14 +1,14 @@
-//! Everything that is opened of a foreign process: what the target, or anybody in a folder that is open to everybody,
-//! named and may exchange at any moment. Nothing else in this crate opens such a path (`.ci/checks/files` sees to it).
+//! Opens all files of foreign processes: their names come from the target, or from any user of a world-writable folder,
+//! and may be exchanged at any moment. Nothing else in this crate opens such a path (`.ci/checks/files` sees to it).
 //!
-//! Names may be links that somebody put there for us to follow, pipes that nobody writes to, devices, files without an
-//! end, files whose owner holds a lease, files that the process itself could not open. So: all of it is opened with the
-//! process's own rights ([`acting_as`]); the target's root is entered once, as a folder; paths are resolved inside
-//! it; the last part of a name is never followed; what was found is looked at before it is opened for reading, and
-//! opened without waiting; and what was opened, not its name, is asked what it is and whose.
+//! Names may be links planted for us to follow, pipes without a writer, devices, files without an end, files whose
+//! owner holds a lease, files that the process itself could not open. So everything is opened with the process's own
+//! rights ([`acting_as`]). The target's root is entered once, as a folder, and paths are resolved inside it. The last
+//! part of a name is never followed. What was found is checked before it is opened for reading, and opened without
+//! waiting. Type and owner are read from the opened file, not from its name.
 //!
-//! What the kernel itself leads to (the process's root and working folder, its descriptors and mappings) is taken with our
-//! own rights, but as a place only: to read it takes the process's.
+//! Links of the kernel itself (the process's root and working folder, its descriptors and mappings) are opened with our
+//! own rights, but as a place only: reading needs the process's rights.
 
 mod calls;
 mod rights;

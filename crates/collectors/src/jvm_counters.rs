@@ -1,6 +1,6 @@
 //! The counters' file of one JVM, opened once and read in place.
 //!
-//! It is read, not mapped: whoever owns the file could cut it, and a mapping would then end us.
+//! It is read, not mapped: the file's owner could truncate it, and a mapping would then crash this process.
 
 pub(crate) mod parse;
 

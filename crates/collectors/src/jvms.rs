@@ -1,8 +1,8 @@
 //! The JVMs of this machine, those in containers included, as far as the caller may look.
 //!
-//! A JVM is a process that has libjvm mapped, whatever its program is called. What it says of itself
-//! in its counters is believed; a JVM without counters is known by its command line and its JDK's
-//! files. Nothing is attached to and nothing is signalled.
+//! A JVM is a process that has libjvm mapped, whatever its program is called. What its counters say is trusted; a JVM
+//! without counters is identified by its command line and its JDK's files. Nothing is attached to and nothing is
+//! signalled.
 
 mod command_line;
 

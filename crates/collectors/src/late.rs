@@ -1,6 +1,6 @@
-//! Collectors that need the JVM's answer, for a JVM that gives none yet: asked again until the recording ends.
+//! Collectors that need the JVM's answer, while the JVM does not respond yet: they are retried until the recording ends.
 //!
-//! The JVM that is sick is just the one that does not answer. Nothing else waits meanwhile, and what came late is taken.
+//! A sick JVM often does not respond. Nothing else waits for it, and late answers are used.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,13 +1,12 @@
-//! The running machine, as evidence.
+//! Collects evidence on the running machine.
 //!
-//! One folder with a `mod.rs` is one source: it declares its [`Collector`] as
-//! `pub(crate) static COLLECTOR`. The build script finds the folders; no list is edited. A collector
-//! says whether it could run ([`Collector::check`], for `fathom doctor`), and starts an
-//! [`Observer`], which the [`recorder`] asks for what is new, each on a thread of its own, so that
-//! one that hangs holds up no other and each one's cost can be told.
+//! One folder with a `mod.rs` is one source: it declares its [`Collector`] as `pub(crate) static COLLECTOR`. The build
+//! script finds the folders; there is no list to edit. A collector says whether it could run ([`Collector::check`], for
+//! `fathom doctor`), and starts an [`Observer`]. The [`recorder`] asks each observer for new data on a thread of its
+//! own, so that a hanging one does not block the others and the cost of each is known.
 //!
-//! What is refused is a [`Refusal`], never an error: the rest still records, and the recording says
-//! what was refused, why, and how to grant it.
+//! What is refused is a [`Refusal`], never an error: the rest still records, and the recording says what was refused,
+//! why, and how to grant it.
 
 pub mod allocator;
 pub mod attach;

@@ -1,4 +1,4 @@
-//! What a process has mapped that makes it a JVM: libjvm, and the file of its counters.
+//! The mappings that identify a JVM: libjvm, and the file of its counters.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

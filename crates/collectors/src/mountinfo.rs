@@ -1,4 +1,4 @@
-//! `mountinfo`, as text: what is mounted where.
+//! Parses the text of `mountinfo`: what is mounted where.
 
 use crate::procfs::{lines, utf8, words};
 

@@ -22,10 +22,10 @@ const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 const PERF_EVENT_IOC_ENABLE: libc::Ioctl = 0x2400;
 const PERF_EVENT_IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 
-/// Whom an event is about.
+/// What an event observes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Whom {
-    /// Everybody on this CPU.
+    /// All threads on this CPU.
     Cpu(u32),
     /// This thread, wherever it runs; 0 for the one that calls.
     Thread(u32),
@@ -44,7 +44,7 @@ pub(crate) fn open(attributes: &perf_event_attr, whom: Whom) -> io::Result<Owned
     if opened < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made the descriptor, and nobody else knows it.
+    // SAFETY: the kernel has just made the descriptor, and no other code has it.
     Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) })
 }
 

@@ -1,11 +1,11 @@
-//! How much a recording may ask of the JVM itself, and what the JVM would feel of it.
+//! How much a recording may ask of the JVM itself, and how much that slows the JVM.
 //!
-//! What the kernel and the JVM's files show costs next to nothing and needs no answer. Flight Recorder and an
-//! agent know more and are felt (CPU per request of a service, `bench/record/per_request`): the first start of Flight Recorder
-//! makes a JVM of JDK 17 throw away all compiled code (the fourfold for two seconds), and one of JDK 25 work for a second or two
-//! (the twofold), so it is started only where so much CPU is idle and no client is connected to the JVM whose requests would be late.
-//! How much is idle is asked again every few seconds: a machine that is busy for a moment may be idle for the rest of the recording. Loading an agent is felt for a second where no CPU is idle; samples
-//! from outside stand in for it there, if the kernel lets somebody take them.
+//! Reading the kernel and the JVM's files costs next to nothing and needs no answer. Flight Recorder and an agent know more
+//! but slow the service (CPU per request: `bench/record/per_request`). The first start of Flight Recorder takes four times
+//! the CPU for two seconds in JDK 17, which throws away all compiled code, and twice the CPU for a second or two in JDK 25.
+//! So it is started only if that much CPU is idle and no client is connected whose requests would be late. Idle CPU is
+//! measured again every few seconds, because a busy machine may be idle later. If no CPU is idle, loading an agent is
+//! noticeable for a second; samples from outside then replace it, if the kernel allows them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -21,10 +21,10 @@ const LAST_TO_RECOMPILE: u32 = 17;
 /// Less than this part of the CPUs idle is no room for a profiler.
 const ROOM_TO_SAMPLE: f64 = 0.1;
 
-/// Less than this part of the CPUs idle is no room for a second or two of work that nobody asked for.
+/// With less than this part of the CPUs idle there is no room for a second or two of extra work.
 const ROOM_TO_START: f64 = 0.5;
 
-/// Less than this part of the CPUs idle is no room for four times the work.
+/// With less than this part of the CPUs idle there is no room for four times the work.
 const ROOM_TO_COMPILE: f64 = 0.75;
 
 /// For how long the CPUs are looked at.
@@ -91,7 +91,7 @@ impl Policy {
         }
     }
 
-    /// What is left of it where somebody leaves out collectors: Flight Recorder may be one, or what stands in for an agent.
+    /// The policy without the collectors that are left out: Flight Recorder may be one, or the one that replaces an agent.
     pub(crate) fn among(self, is_wanted: impl Fn(&str) -> bool) -> Policy {
         let jfr = if is_wanted("jfr") { self.jfr } else { Use::Never };
         let agent = match self.agent {
@@ -106,7 +106,7 @@ impl Policy {
         match self.agent {
             Use::Always => Ok(()),
             Use::Never => Err(Refusal::new("no agent is to be loaded (--agent never)", "")),
-            // Where nobody can look from outside, there are no stacks without it.
+            // If sampling from outside is not possible, there are no stacks without an agent.
             Use::Auto => may_load().map_or(Ok(()), |()| room_to_sample(glance.room(target))),
         }
     }

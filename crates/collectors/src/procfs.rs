@@ -1,8 +1,8 @@
 //! Reading procfs, sysfs and cgroupfs: each file opened once and read again by `pread` into a buffer
 //! that is kept; text taken apart as bytes, without allocating.
 //!
-//! Nothing of it is believed: a file may be longer than any memory, hold no line end, or any bytes. Only what the kernel
-//! itself (or the administrator, as `/etc`) names is opened here; paths that a process chose are for `foreign`.
+//! Nothing in it is trusted: a file may be longer than any memory, have no line end, or contain any bytes. Only paths that
+//! the kernel itself (or the administrator, as `/etc`) names are opened here; paths that a process chose are for `foreign`.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

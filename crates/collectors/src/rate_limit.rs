@@ -1,5 +1,5 @@
-//! How often something is read that may be dear: as wanted while it is cheap, and never for more
-//! than a small share of the time.
+//! How often something possibly expensive is read: as often as wanted while it is cheap, and never for more than a
+//! small share of the time.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const REST: i64 = 400;
 /// The last reading's part of what is usual, as one in so many: one that is long for other reasons puts off little.
 const PART_OF_LAST: i64 = 4;
 
-/// It is told when there are fewer readings than one in so many of those that were wanted.
+/// It is reported when there are fewer readings than one in this many of those that were wanted.
 const TOLD: i64 = 2;
 
 /// A reading that has begun.

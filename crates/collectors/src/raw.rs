@@ -1,7 +1,7 @@
-//! Files of others that a recording keeps as they are, beside its tables.
+//! Files of other programs that a recording keeps unchanged, beside its tables.
 //!
-//! Their owner may make them as long as they like, without using any disk of their own (a file of holes). So a file has a
-//! bound, all together have their part of the recording's budget, and none is copied until the disk is full.
+//! Their owner may make them as long as they like, without using any disk space (a sparse file). So each file has a
+//! limit, all together have their part of the recording's budget, and copying never fills the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

@@ -1,8 +1,8 @@
-//! One recording of one JVM: starts the collectors, gathers what they find, writes it each second.
+//! One recording of one JVM: starts the collectors, gathers their rows, writes them each second.
 //!
-//! Each collector has a thread; what it found goes to the recording's folder at least once a second,
-//! so that a recorder killed at any moment leaves a readable recording that lacks at most the last
-//! second. Memory does not grow with time: rows are written and dropped, only the dictionaries stay.
+//! Each collector has a thread. Its rows go to the recording's folder at least once a second, so that a recorder killed
+//! at any moment leaves a readable recording that lacks at most the last second. Memory does not grow with time: rows
+//! are written and dropped, only the dictionaries stay.
 
 mod absence;
 mod described;
@@ -65,12 +65,12 @@ pub struct Plan {
     pub only: Vec<String>,
     /// No collectors with these names.
     pub without: Vec<String>,
-    /// What somebody who watched before hands over.
+    /// What a previous watcher of the JVM hands over.
     pub hand_over: HandOver,
 }
 
 impl Plan {
-    /// What a recording into `folder` takes unless somebody asks for something else.
+    /// The default plan of a recording into `folder`.
     pub fn new(folder: PathBuf) -> Plan {
         let order = Order {
             clock: Clock::read(),
@@ -114,7 +114,7 @@ impl Plan {
 pub enum End {
     /// The wanted time was over.
     Duration,
-    /// Somebody interrupted it (Ctrl-C, SIGTERM).
+    /// It was interrupted (Ctrl-C, SIGTERM).
     Interrupted,
     /// The process ended.
     TargetEnded,
@@ -183,7 +183,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Whether it is for want of room that something could not be written.
+    /// Whether something could not be written because of a lack of space.
     fn is_full_disk(&self) -> bool {
         use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
 
@@ -365,7 +365,7 @@ impl Session {
         }
     }
 
-    /// Takes a message while somebody watches.
+    /// Takes a message while the recording is being watched.
     fn hear(&mut self, message: Message, watcher: &mut dyn Watcher) {
         if let Message::Started { name, started, .. } = &message {
             watcher.started(name, started.as_ref().err());

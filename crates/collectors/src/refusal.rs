@@ -7,7 +7,7 @@ pub struct Refusal {
     pub why: String,
     /// What a person can do to grant it; empty when nothing can be done on this machine.
     pub grant: String,
-    /// Whether the same may be granted a little later: somebody has not answered yet.
+    /// Whether the same may be granted a little later: an answer has not come yet.
     pub may_pass: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which TCP ports a process listens on, and whether somebody is connected to it there: then it may have requests at any moment.
+//! Which TCP ports a process listens on, and whether a client is connected to one: then it may have requests at any moment.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) fn ports_and_sockets(target: &Target) -> (HashSet<u16>, HashSet<u32>)
     (own.ports(LISTENS), own.inodes.iter().filter_map(|inode| inode.parse().ok()).collect())
 }
 
-/// A port at which somebody is connected to it.
+/// A port to which a client is connected.
 pub(crate) fn serves(target: &Target) -> Option<u16> {
     let own = OwnSockets::of(target);
     let listened = own.ports(LISTENS);

@@ -1,8 +1,8 @@
-//! The kernel's own tables of TCP sockets, asked in binary form: only those in wanted states are walked over, which for those
-//! that listen costs some µs where `/proc/net/tcp` costs ms.
+//! The kernel's own tables of TCP sockets, queried in binary form: only sockets in wanted states are visited. For
+//! listening sockets this costs some µs, where `/proc/net/tcp` costs ms.
 //!
-//! A question is asked in one network namespace, that in which its socket was made. To make one in another namespace a thread
-//! enters that for a moment, which takes CAP_SYS_ADMIN.
+//! A query is made in one network namespace, that of its socket. To make a socket in another namespace, a thread enters
+//! that namespace for a moment, which takes CAP_SYS_ADMIN.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,10 +1,10 @@
-//! Where threads stand for a tenth of a second or longer, for who watches a process all the time: looks at all its threads in place of a
-//! program at each switch, which all threads of the machine would pay for. That a thread is still in the wait of the look before, the
-//! number of its switches tells.
+//! Where threads wait for a tenth of a second or longer, for continuous monitoring. It looks at all threads of the
+//! process, instead of running a program at each switch, whose cost all threads of the machine would pay. The number of
+//! a thread's switches shows whether it is still in the wait of the look before.
 //!
-//! Stacks are dearer than looks: a few are taken of the waits that began last, and each holds for all waits of its thread at the same
-//! depth for the same thing. So workers that stand idle cost one stack each, and a thread that stands where it never stood has one
-//! at once.
+//! Stacks are more expensive than looks. A few are taken of the waits that began last, and each is used for all waits
+//! of its thread at the same depth for the same thing. So idle workers cost one stack each, and a thread that waits at
+//! a new place gets one at once.
 
 mod looks;
 mod parse;

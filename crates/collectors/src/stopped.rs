@@ -1,4 +1,4 @@
-//! When the whole process was stopped from outside, by looks at it.
+//! When the whole process was stopped from outside, found by sampling its state.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

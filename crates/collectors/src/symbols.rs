@@ -1,14 +1,13 @@
 //! Names and stacks for what collectors see of the target: the I/O around `fathom-symbols`.
 //!
-//! Files are read while the process lives and kept ([`Images`], shared by all collectors of a
-//! recording), so that a process that has ended still has names. The address space is read again only
-//! when an address appears that is not in it, and at most twice a second: reading it
-//! takes a lock that the target needs for its page faults.
+//! Files are read while the process lives, and kept ([`Images`], shared by all collectors of a recording), so that a
+//! process that has ended still has names. The address space is read again only when an unknown address appears, and at
+//! most twice a second: reading it takes a lock that the target needs for its page faults.
 //!
-//! Java code is read from the target's memory as stacks show it, where that is allowed: nobody has to ask the JVM
-//! (`java`). Else the collector `compiled_code` asks it for a list.
+//! Java code is read from the target's memory as stacks show it, where that is allowed, without a question to the JVM
+//! (`java`). Otherwise the collector `compiled_code` asks it for a list.
 //!
-//! Whatever cannot be found is shown as such and counted ([`Symbols::tell_losses`]).
+//! What cannot be found is shown as unknown and counted ([`Symbols::tell_losses`]).
 
 mod code;
 mod counts;
@@ -194,7 +193,7 @@ impl Symbols {
         self.intern(found, &walked.places, &walked.interpreted)
     }
 
-    /// A stack in user mode that somebody else walked, leaf first; all but the first are return addresses.
+    /// A stack in user mode that other code has walked, leaf first; all but the first are return addresses.
     pub fn user_frames(&mut self, found: &mut Recording, frames: &[u64]) -> StackId {
         self.learn_code(frames.iter().copied());
         let callers = frames.iter().skip(1).map(|address| address.saturating_sub(1));

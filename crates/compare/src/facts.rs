@@ -25,7 +25,7 @@ const CHANGING: &[&str] = &[
 /// Facts that follow from others: of the kernel's build and of what the JVM makes of its machine.
 const FOLLOWING: &[&str] = &["kernel_build", "container_cpus", "container_memory_limit_bytes"];
 
-/// The source of what the kernel has of the process; others tell numbers and times of it.
+/// The source of what the kernel has of the process; others have numbers and times of it.
 const FACTS: &str = "facts";
 
 /// The source whose words for a CPU differ between JDKs.
@@ -40,11 +40,11 @@ const LIBJVM: &str = "/libjvm.so";
 /// The facts of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
-    /// What somebody chose.
+    /// What the user chose.
     given: BTreeMap<String, String>,
     /// What follows from that, or from the JDK.
     derived: BTreeMap<String, String>,
-    /// Whether flags that are not there had their default values: who tells where flags are from tells all.
+    /// Whether flags that are not there had their default values: a source that knows where flags come from lists all of them.
     knows_flags: bool,
 }
 
@@ -246,7 +246,7 @@ pub struct FactDifference {
 /// Where the facts of two sides differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FactsCompared {
-    /// What somebody chose.
+    /// What the user chose.
     pub given: Vec<FactDifference>,
     /// What follows from that, or from the JDK.
     pub derived: Vec<FactDifference>,
@@ -262,7 +262,7 @@ const FLAG: &str = "flag ";
 /// What a flag, argument or library is when it is not among those of a run that knows them.
 const ABSENT: &str = "not there";
 
-/// Facts whose absence is a value: a run that tells any of them tells all.
+/// Facts whose absence is a value: a run that has any of them has all.
 const COMPLETE: &[&str] = &[FLAG, "argument ", "property ", "agent ", "option ", "library "];
 
 impl FactsCompared {

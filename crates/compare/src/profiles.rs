@@ -15,7 +15,7 @@ use crate::appearance::Appearance;
 /// Frames of a comparison that are kept, the most different first.
 const FRAMES_MAX: usize = 1_000;
 
-/// Frames of a profile that are told apart; a program has some ten thousand functions.
+/// Frames of a profile that are kept apart; a program has some ten thousand functions.
 const NAMES_MAX: usize = 100_000;
 
 /// Differences of counts are within chance up to so many standard errors: 95 % of them.

@@ -57,7 +57,7 @@ pub struct Outcome {
 }
 
 impl Requirement {
-    /// Against what was measured; `is_comparable` tells whether the sides can be compared at all.
+    /// Against what was measured; `is_comparable` is whether the sides can be compared at all.
     pub(crate) fn judge(&self, measures: &[MeasureDifference], is_comparable: bool) -> Outcome {
         let change = measures.iter().find(|one| one.measure == self.measure).and_then(|one| one.change);
         let (state, says) = match change {

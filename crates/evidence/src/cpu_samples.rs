@@ -6,7 +6,7 @@ use crate::kinds::event;
 use crate::recording::Recording;
 
 impl Recording {
-    /// Leaves those of whoever looked for the longest time as samples of the CPU: for when everything that is known of a JVM
+    /// Keeps the samples of the profiler that ran longest as samples of the CPU: for when everything that is known of a JVM
     /// is together.
     pub fn choose_cpu_samples(&mut self) {
         let Some(outside) = self.strings.find(event::CPU_FROM_OUTSIDE) else { return };

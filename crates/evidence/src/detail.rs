@@ -322,7 +322,7 @@ details! {
     Request {
         /// Local port that it came to.
         port: u32,
-        /// From its arrival to the first read, in ns; absent when nobody has read it.
+        /// From its arrival to the first read, in ns; absent if it was never read.
         unread_ns: i64,
         /// From its arrival to the first byte of the answer, in ns; absent when there was none.
         first_byte_ns: i64,
@@ -338,7 +338,7 @@ details! {
         bytes_out: u64,
         /// How many requests this row stands for: absent is 1. More than 1 for those picked at random from the ordinary ones.
         stands_for: u64,
-        /// Whether requests overlap on its connection, or much is sent there that nobody asked for (HTTP/2, pipelining, WebSocket): the row is then a busy period of the connection.
+        /// Whether requests overlap on its connection, or the process often sends without having been asked (HTTP/2, pipelining, WebSocket): the row is then a busy period of the connection.
         overlapping: bool,
         /// Whether it is one stream of a connection of HTTP/2 in the clear, from the frame that opened it to the last of its answer; many may be under way at once there.
         stream: bool,
@@ -350,7 +350,7 @@ details! {
         unsent_ns: i64,
         /// What it waited for there: a word of `unsent`.
         unsent_for: String,
-        /// For how long the client had no room for more of the answer, as its window told, in ns; known to a few ms.
+        /// For how long the client had no room for more of the answer, by its TCP window, in ns; known to a few ms.
         window_full_ns: i64,
         /// How far its length may be off, in ns, where it is from looks at the connection now and then; absent where each byte was seen, 0 where each was seen in a capture of packets. Neither who answered it nor when it was read is known then.
         uncertain_ns: i64,
@@ -363,7 +363,7 @@ details! {
         port: u32,
         /// From the first byte sent until an answer arrived, in ns; absent when none did.
         peer_ns: i64,
-        /// From the arrival of the answer until the first of it was read, in ns; absent when nobody read it.
+        /// From the arrival of the answer until the first of it was read, in ns; absent if it was never read.
         own_delay_ns: i64,
         /// Thread that read the answer, if that is not the one that sent.
         reader_tid: i64,

@@ -6,7 +6,7 @@ use crate::kinds::loss;
 use crate::recording::Recording;
 use crate::table::Table;
 
-/// With fewer rows none is told from the others.
+/// With fewer rows no row can be called foreign.
 const ROWS_MIN: usize = 50;
 /// At most one of so many rows is taken for foreign on either side.
 const ONE_OF: usize = 1_000;
@@ -16,7 +16,7 @@ const NEAR_NS: i64 = 86_400_000_000_000;
 const NEAR_LENGTHS: i64 = 10;
 
 impl Recording {
-    /// Sets rows aside that are far from all others in time, and tells it.
+    /// Sets rows aside that are far from all others in time, and records the loss.
     pub fn set_aside_foreign_times(&mut self) {
         let Some((first_ns, last_ns)) = self.plausible_ns() else { return };
         let is_near = |time_ns: &i64| (first_ns..=last_ns).contains(time_ns);
@@ -85,7 +85,7 @@ mod tests {
             (1_000, &all[1..], 1),
             (10_000, &all[..], 2),
             (1_000, &[0, i64::MAX], 2),
-            // An hour before is the same recording, and of few rows nobody knows which are foreign.
+            // An hour before is the same recording, and of few rows it is unknown which are foreign.
             (1_000, &[1_000 * DAY_NS - DAY_NS / 24], 0),
             (20, &all[..], 0),
         ] {

@@ -42,12 +42,12 @@ pub fn value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// The value of something that is called `name`, which may tell that it is a secret; else its text may.
+/// The value of something that is called `name`, masked if its name or its text shows that it is a secret.
 pub fn flag<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     command_line(unless_secret(name, value))
 }
 
-/// The value, or the mask where the name alone tells that it is a secret.
+/// The value, or the mask where the name alone shows that it is a secret.
 pub(crate) fn unless_secret<'a>(name: &str, value: &'a str) -> &'a str {
     if names::is_secret(name) && !names::is_harmless(value) { MASK } else { value }
 }
@@ -92,7 +92,7 @@ pub fn command_line(line: &str) -> Cow<'_, str> {
     masked(line, Context::Text)
 }
 
-/// Options of a JVM as it tells them itself, with blanks between them: a value that has blanks reaches to the next option.
+/// Options of a JVM as it prints them itself, with blanks between them: a value that has blanks reaches to the next option.
 pub fn options(line: &str) -> Cow<'_, str> {
     masked(line, Context::Options)
 }

@@ -97,7 +97,7 @@ impl Recording {
         Remap { strings, stacks }
     }
 
-    /// The kernel keeps 15 bytes of a thread's name: whoever read only those takes nothing from a name that is known.
+    /// The kernel keeps 15 bytes of a thread's name: a source that read only those does not shorten a name that is known.
     fn keep_whole_names(&mut self, known: Vec<(i64, Thread)>) {
         const KERNEL_BYTES: usize = 15;
         for (tid, before) in known {

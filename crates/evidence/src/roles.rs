@@ -1,4 +1,4 @@
-//! What a thread is for, told from its name.
+//! What a thread is for, by its name.
 //!
 //! HotSpot's own threads have fixed names. Everything else is the application's: whether such a
 //! thread *handles requests* cannot be known from a name and is decided by the account of time.

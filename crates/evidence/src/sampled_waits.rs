@@ -1,7 +1,7 @@
-//! Waits that a profiler's samples of the wall clock tell: what stood still had a stack, whoever else saw that it stood still.
+//! Waits that a profiler's wall-clock samples show: a thread that stood still has a stack there.
 //!
 //! async-profiler looks at threads at regular times. One that has not used a CPU since the last look is in the wait of the last
-//! look, and its samples become one that stands for all of them. So a sample tells two things: of a wait that somebody else has
+//! look, and its samples become one that stands for all of them. So a sample shows two things: for a wait that another source has
 //! measured, in which it lies, the stack; and from its first to its last look that the thread waited at all. From outside whole
 //! waits are sampled, with the stack at their end.
 
@@ -16,7 +16,7 @@ use crate::tables::Span;
 /// As async-profiler calls threads that were in a system call.
 const SLEEPING: &str = "STATE_SLEEPING";
 
-/// Who tells of such waits.
+/// The source of such waits.
 const SOURCE: &str = "samples";
 
 /// The source of waits that `fathom watch` found by looking at threads all the time: long ones only.
@@ -29,7 +29,7 @@ const RESUMED_NS: i64 = 100_000;
 type Waits = Vec<(i64, i64, StackId)>;
 
 impl Recording {
-    /// Gives waits that have no stack that of a sample within, and adds those that samples alone tell: for when everything
+    /// Gives waits that have no stack that of a sample within, and adds those that only samples show: for when everything
     /// that is known of a JVM is together. What an earlier call has added is made anew.
     pub fn name_waits_by_samples(&mut self) {
         forget(self);
@@ -41,7 +41,7 @@ impl Recording {
     }
 }
 
-/// Takes out the waits that samples alone told before; those of thread dumps came with them.
+/// Takes out the waits that only samples had shown before; those of thread dumps came with them.
 fn forget(recording: &mut Recording) {
     let strings = &recording.strings;
     let Some((kind, source)) = strings.find(span::SAMPLED_WAIT).zip(strings.find(SOURCE)) else { return };

@@ -135,7 +135,7 @@ table! {
         ["text"] source: StrId,
         /// One of the kinds listed under "Losses".
         ["text"] kind: StrId,
-        /// How many (events, bytes, lines, nanoseconds), as `says` tells; 0 when unknown.
+        /// How many (events, bytes, lines, nanoseconds), as in `says`; 0 when unknown.
         ["as said"] count: i64,
         /// One sentence for a person.
         ["text"] says: StrId,

@@ -1,7 +1,7 @@
 //! A selection of a recording in the formats of other tools.
 //!
-//! [`Selection`] says which samples; [`markers::of`] gives stops and long waits as marks beside them, and callers add their own (slow intervals, causes). One module is
-//! one format, and knows nothing of the others. Frames keep their layer: the names of formats without one have a suffix, as flame graph tools use.
+//! [`Selection`] says which samples; [`markers::of`] gives stops and long waits as marks; callers add their own (slow intervals, causes). Each module is one
+//! format. Frames keep their layer: formats without layers have it as a suffix of names, as flame graph tools do.
 
 mod collapsed;
 mod csv;

@@ -1,4 +1,4 @@
-//! What is marked beside samples: stops of the application and long waits of threads, as the recording has them.
+//! The marks beside samples: stops of the application and long waits of threads, as the recording has them.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

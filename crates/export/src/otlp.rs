@@ -1,6 +1,6 @@
 //! OpenTelemetry's profiles: `ProfilesData` of `opentelemetry.proto.profiles.v1development`. Numbers of fields are those of its schema.
-//! The runtime of a frame is its attribute `profile.frame.type`, its layer, for which the conventions have no word, another one. There is
-//! no place for marks.
+//! The runtime of a frame is its attribute `profile.frame.type`. Its layer has no word in the conventions and is an
+//! attribute of its own. The format has no place for marks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;

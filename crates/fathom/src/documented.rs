@@ -1,4 +1,4 @@
-//! What README and docs say is held against the program: commands by the command line's own definition, words by their lists.
+//! Checks README and docs against the program: commands by the command line's own definition, words by their lists.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -9,7 +9,7 @@ use fathom_report::clean;
 /// The input or the machine refused.
 const REFUSED: u8 = 1;
 
-/// A mistake of the program's own is told in one line, like any other refusal.
+/// A bug of the program is reported in one line, like any other refusal.
 pub(crate) fn report_panics_in_one_line() {
     panic::set_hook(Box::new(|info| {
         // Damage of a recording, which says so itself.

@@ -23,7 +23,7 @@ pub(crate) fn finish(path: &Path, keep_secrets: bool) -> Result<Finished> {
     put_together(Finishing::begin(path)?, path, keep_secrets)
 }
 
-/// The same for a recording whose writer was killed, with what that has left in the JVM. Nobody else finishes it meanwhile.
+/// The same for a recording whose writer was killed, with what it has left in the JVM. No other process finishes it meanwhile.
 pub(crate) fn finish_cut_off(path: &Path, keep_secrets: bool) -> Result<Finished> {
     let finishing = Finishing::begin(path)?;
     left_in_jvm::fetch(path)?;

@@ -1,4 +1,4 @@
-//! Names that people type: causes and labs.
+//! Names that users type: causes and labs.
 
 use std::ffi::OsStr;
 

@@ -1,9 +1,9 @@
-//! A file that the program writes for its user: whole or not at all, for its owner only, and never in place of what is
-//! no file.
+//! A file that the program writes for its user: complete or not at all, for its owner only, and never in place of
+//! something that is not a file.
 //!
-//! Constraints: the program may be root, and the folder may be open to everybody. So the folder is opened once, what has
-//! the name there is asked what it is, devices and pipes are written into, links are not followed, and only a file
-//! is replaced.
+//! Constraints: the program may be root, and the folder may be open to everybody. So the folder is opened once, and the
+//! type of what already has the name is checked: devices and pipes are written into, links are not followed, and only a
+//! file is replaced.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -121,7 +121,7 @@ fn to_stream(stream: &mut impl Write, bytes: &[u8]) -> Result<()> {
 fn to_file(folder: &Folder, name: &OsStr, bytes: &[u8]) -> Result<()> {
     let folder_now = folder.path();
     let made = tempfile::Builder::new().prefix(".fathom-page-").tempfile_in(&folder_now);
-    // The library's errors name paths that nobody has given.
+    // The library's errors name paths that the user did not give.
     let beside = made.map_err(|error| io::Error::from(error.kind()))?;
     beside.as_file().write_all(bytes)?;
     beside.as_file().sync_all()?;

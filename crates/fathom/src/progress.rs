@@ -1,4 +1,4 @@
-//! Tells on standard error what takes long, if somebody is looking.
+//! Shows long steps on standard error, if it is a terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -1,4 +1,4 @@
-//! Times and patterns as people write them.
+//! Times and patterns as users write them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) fn clock_offset(text: &str) -> Result<(PathBuf, i64), String> {
     Ok((file.into(), sign * ns))
 }
 
-/// A regular expression; what is wrong with one is told in one line.
+/// A regular expression; an error in it is reported in one line.
 pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         let says = error.to_string();

@@ -1,4 +1,4 @@
-//! Times as people type them: `2026-11-20T10:02:21Z`, `2026-11-20 10:02:21`, `10:02:21`, `+30s`.
+//! Times as users type them: `2026-11-20T10:02:21Z`, `2026-11-20 10:02:21`, `10:02:21`, `+30s`.
 
 use std::str::FromStr;
 

@@ -1,7 +1,7 @@
-//! The threads among which reading and explaining share out their work.
+//! The threads that share the work of reading and explaining.
 //!
-//! Rayon makes them when they are first needed, and ends the program where it cannot: in a container or under a limit that leaves no
-//! process more. So they are made here, as many as there can be, and it takes those; without any the calling thread does all of it.
+//! Rayon makes its threads when they are first needed, and ends the program if it cannot: in a container or under a limit on
+//! processes. So this module makes as many as possible, and Rayon takes those; without any, the calling thread does all the work.
 
 use std::io;
 use std::num::NonZero;

@@ -1,4 +1,4 @@
-//! Answers as people read them: they fit on a screen, their figures are those of the files, and what is ruled out says for when.
+//! Answers as users read them: they fit on a screen, their figures are those of the files, and what is ruled out says for when.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Archives that were cut, damaged, or hold each other: what is in them is read, and what is lost is told.
+//! Archives that were cut, damaged, or nested: their content is read, and losses are reported.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -74,7 +74,7 @@ fn place() -> (tempfile::TempDir, impl Fn(&str, &[u8]) -> PathBuf) {
     (place, write)
 }
 
-/// Two logs, of which the ill one is hurt: nobody is told that all is well.
+/// Two logs, of which the one with the problem is damaged: the answer must not say that all is well.
 #[test]
 fn what_an_archive_has_lost_is_told() {
     let (_place, write) = place();

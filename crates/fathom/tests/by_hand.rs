@@ -1,4 +1,4 @@
-//! Folders of files that people made by hand: `fathom explain FOLDER` names the cause, from all of them and from some.
+//! Folders of files collected by hand: `fathom explain FOLDER` names the cause, from all of them and from some.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

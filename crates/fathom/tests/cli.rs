@@ -1,4 +1,4 @@
-//! The program as it is called: exit codes, one line for a refusal, what goes to which stream.
+//! The program as users call it: exit codes, one line for a refusal, what goes to which stream.
 
 use std::ffi::OsStr;
 use std::fs;

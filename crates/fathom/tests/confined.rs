@@ -15,7 +15,7 @@ fn fathom(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fathom")).args(args).current_dir(folder).output().unwrap()
 }
 
-/// A link in a folder of somebody leads to a log that is none of theirs.
+/// A link in a user's folder leads to a log that the user does not own.
 #[test]
 fn files_elsewhere_are_out_of_reach() {
     if !is_root() {

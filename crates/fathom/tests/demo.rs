@@ -1,4 +1,4 @@
-//! `fathom demo` where nothing is there but the program; and the documents that show what it prints.
+//! `fathom demo` with only the program installed; and the documents that show what it prints.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,9 +1,9 @@
-//! README and docs are true: what their blocks of commands say is run here as it stands, unless the block is marked.
+//! README and docs are true: the commands in their blocks are run here as written, unless the block is marked.
 //!
-//! A block begins with its language. `sh` alone is run, in a folder that has the files its lines name; a word behind it says why it
-//! is not: `live` needs a running JVM or a service, `long` takes minutes or a built checkout. Blocks of other languages are only
-//! shown, but for the SQL of docs/notebook.md, which `.ci/checks/notebook` asks. That every command is one that the program takes is
-//! tested beside its command line.
+//! A block begins with its language. `sh` alone is run, in a folder that has the files its lines name; a word after it
+//! says why it is not run: `live` needs a running JVM or a service, `long` takes minutes or a built checkout. Blocks of
+//! other languages are only shown, except the SQL of docs/notebook.md, which `.ci/checks/notebook` runs. Another test,
+//! beside the program's command line, checks that the program accepts every command.
 #![allow(clippy::unwrap_used, reason = "a test fails where its machinery does")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Files that were made to take memory or time: they are read within the ceiling that `docs/security.md` states, or refused in a line.
+//! Files made to use much memory or time: read within the limit that `docs/security.md` states, or refused in one line.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

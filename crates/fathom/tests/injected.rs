@@ -1,8 +1,8 @@
 //! Each call to the kernel fails in turn: a full disk, a disk that errs, no memory, no descriptors, no threads, no rights.
 //!
 //! `strace` fails the n-th call of each thread, whichever library makes it, and the program needs no build of its own.
-//! What must hold: no panic of this program, and no answer that differs from the one without a failure and does not say that something is
-//! lost. Without strace, or where it may not look at processes, the tests say so and pass.
+//! What must hold: no panic of this program, and an answer that differs from the one without a failure says that something
+//! is lost. Without strace, or where it may not look at processes, the tests say so and pass.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

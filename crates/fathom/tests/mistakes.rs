@@ -1,5 +1,5 @@
-//! What new users type first, and get wrong: each answer says in one line what to do. Beside refusals in general (`cli.rs`), which
-//! need not say that.
+//! Typical first mistakes of new users: each answer says in one line what to do. Refusals in general, which need not
+//! say that, are tested in `cli.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

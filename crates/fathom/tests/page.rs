@@ -1,4 +1,4 @@
-//! The page as the program gives it: served until it is interrupted, and as a file.
+//! The page as the program delivers it: served until it is interrupted, and as a file.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

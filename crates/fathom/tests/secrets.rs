@@ -1,4 +1,4 @@
-//! A secret that was given to a JVM is in no file that a recording, an answer or a page consists of.
+//! A secret that was given to a JVM is in no file of a recording, an answer or a page.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,7 +1,7 @@
 //! How long answers take on a large recording: `cargo run --release -p fathom-page --example questions [SAMPLES]`.
 //!
-//! The recording is made up: one hour, 2,000 threads, some 300,000 stacks of about 40 frames, some of them much more
-//! frequent than others, a million spans. Each question is asked several times; best and middle are printed.
+//! The recording is synthetic: one hour, 2,000 threads, some 300,000 stacks of about 40 frames, some of them much more
+//! frequent than others, a million spans. Each question is asked several times; best and median are printed.
 
 use std::env;
 use std::fs;

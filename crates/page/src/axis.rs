@@ -1,4 +1,4 @@
-//! The time axis of a page: nanoseconds since an origin, so that a browser's numbers hold them exactly.
+//! The time axis of a page: nanoseconds since an origin, so that a browser's numbers represent them exactly.
 
 const SECOND_NS: i64 = 1_000_000_000;
 

@@ -1,4 +1,4 @@
-//! Columns to an Arrow IPC stream of one batch, uncompressed: a browser maps it without parsing.
+//! Writes columns as an Arrow IPC stream of one batch, uncompressed: a browser maps it without parsing.
 
 use std::collections::HashMap;
 use std::sync::Arc;

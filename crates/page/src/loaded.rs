@@ -1,7 +1,7 @@
-//! A recording made ready for questions.
+//! A recording prepared for questions.
 //!
-//! What the questions need is sorted once and kept in columns; the tables that it was made from are given up, so
-//! that a recording is in memory once. The explanation is made by the same functions as that of `fathom explain`.
+//! The data for questions are sorted once and kept in columns; the tables that they were made from are freed, so that a
+//! recording is in memory once. The explanation is made by the same functions as that of `fathom explain`.
 
 use std::sync::{Arc, OnceLock};
 

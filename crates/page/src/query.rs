@@ -1,7 +1,7 @@
-//! The parameters of a question, as they stand in an address.
+//! The parameters of a question, taken from an address.
 //!
-//! They come from outside: every number has bounds, every list a length, and what is out of bounds is refused
-//! with a line that says what would have been right.
+//! They are untrusted: every number has bounds, every list a length, and what is out of bounds is refused with a line
+//! that says what is allowed.
 
 use crate::refused::Refused;
 

@@ -1,8 +1,8 @@
-//! Archives: the files in a tar (bare or compressed by gzip) or a zip, one after the other, and what of them is lost.
+//! Archives: reads the files in a tar (plain or gzip) or a zip, one after the other, and reports what is lost.
 //!
-//! Constraints: archives come from strangers and are cut. What can be read is read, also behind damage; what cannot is a
-//! [`Lost`] with the member's name, never silence. Names, lengths and counts are believed up to a bound only, and memory does
-//! not grow with an archive. How much is unpacked in all is for who takes the members to bound.
+//! Constraints: archives come from strangers and may be cut. What can be read is read, also after damage; what cannot
+//! is a [`Lost`] with the member's name, never silence. Names, lengths and counts are trusted only up to a bound, and
+//! memory does not grow with an archive. The caller limits how much is unpacked in all.
 
 mod content;
 mod tar;

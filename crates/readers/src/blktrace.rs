@@ -1,8 +1,8 @@
 //! Traces of the block layer (`blktrace`, the kernel's `blk` tracer) as the table that btt prints: how long requests take in each stage.
 //!
-//! The definitions are btt's, so that the numbers are equal: a bio is found by its first sector when it gets a request or is merged, and by lying within a
-//! request's sectors when that is inserted, issued or completed. Bios without data are left out. Added to what btt prints: percentiles, direct issue without insertion, and what
-//! is missing of the trace. Where bios overlap on a device, sectors do not say which is which, in btt as here, and the two may differ.
+//! The definitions are btt's, so that the numbers are equal. A bio is found by its first sector when it gets a request or is merged, and by lying within
+//! a request's sectors when that is inserted, issued or completed. Bios without data are left out. Added to btt's output: percentiles, direct issue
+//! without insertion, and what is missing in the trace. Where bios overlap on a device, sectors do not identify them, in btt as here; the two may differ.
 
 pub(crate) mod bios;
 pub(crate) mod parse;

@@ -1,4 +1,4 @@
-//! Numbers in bytes of either order. Knows no format.
+//! Numbers in bytes of either byte order. Knows no format.
 
 use linux_perf_event_reader::Endianness;
 

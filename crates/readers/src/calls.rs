@@ -1,5 +1,5 @@
-//! System calls, from whatever wrote them down, to the rows of the collector of system calls: sums of each thread and call, second by second, and
-//! single slow calls.
+//! System calls of any tracing tool, as rows of the collector of system calls: sums of each thread and call per second,
+//! and single slow calls.
 
 mod descriptors;
 mod sums;

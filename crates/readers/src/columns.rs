@@ -1,4 +1,4 @@
-//! Tables in text whose columns have names, as the tools of a machine print them.
+//! Text tables with named columns, as system tools print them.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! How many lines of a log there were of each kind, in steps of a second, or of more where a log is long.
+//! Counts the lines of a log by kind, in steps of a second, or longer steps where a log is long.
 
 use std::hash::Hasher;
 use std::path::PathBuf;

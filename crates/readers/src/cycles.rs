@@ -1,4 +1,4 @@
-//! Samples of perf's counters of cycles: for how long each stands.
+//! Samples of perf's cycle counters: how much time each sample represents.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, loss};

@@ -1,8 +1,8 @@
-//! Files that others wrote, as evidence.
+//! Reads files of other programs as evidence.
 //!
-//! One folder is one format: `parse*.rs` knows the format and no evidence, `load*.rs` knows both,
-//! `mod.rs` declares the [`Reader`] as `pub(crate) static READER`. The build script finds the
-//! folders; no list is edited. Formats are recognised by their content, never asked for.
+//! One folder is one format: `parse*.rs` knows the format and no evidence, `load*.rs` knows both, `mod.rs` declares the
+//! [`Reader`] as `pub(crate) static READER`. The build script finds the folders, so there is no list to edit. Formats
+//! are recognised by their content; the user never names them.
 
 pub mod archive;
 pub mod blktrace;

@@ -1,9 +1,8 @@
 //! Lines of a text file of any size, in a buffer of fixed size.
 //!
-//! Logs are read rather than mapped: a log may be cut by its rotation while it is read, which ends a
-//! process that has it mapped, and reading costs little beside looking for the line ends. A line
-//! longer than [`MAX_LINE_BYTES`] is told apart and never held whole, so that memory is bounded
-//! whatever the file holds.
+//! Logs are read, not mapped: rotation may cut a log while it is read, which would kill a process that has it mapped.
+//! Reading costs little compared with finding the line ends. A line longer than [`MAX_LINE_BYTES`] is reported
+//! separately and never held whole, so memory is bounded whatever the file holds.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

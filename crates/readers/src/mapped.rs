@@ -1,8 +1,8 @@
-//! A file in memory that somebody else may cut short.
+//! A mapped file that another process may truncate.
 //!
-//! A page of a map behind the new end of its file does not exist any more, and whoever reads it is killed by SIGBUS. So
-//! that signal is caught: where the page belongs to one of our maps, all of the map from there on becomes zeros, which no
-//! reader takes for anything, and the map remembers it. Any other page kills as it always did.
+//! A page of a map beyond the new end of its file no longer exists, and a thread that reads it is killed by SIGBUS. So
+//! that signal is caught. If the page belongs to one of our maps, the map from there on becomes zeros, which no reader
+//! takes for data, and the map remembers it. Any other page kills the process as usual.
 //!
 //! The handler runs between any two instructions: it takes no lock, allocates nothing and calls nothing but the kernel.
 
@@ -66,8 +66,8 @@ impl Place {
         }
         let page = address - address % page_bytes();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
-        // SAFETY: these pages are of a map that lives, is only read, and is taken for bytes of any value; whoever waits for
-        // one of them reads zeros instead of being killed.
+        // SAFETY: these pages are of a map that lives, is only read, and is taken for bytes of any value; a thread that
+        // waits for one of them reads zeros instead of being killed.
         let put = unsafe { libc::mmap(page as *mut c_void, end - page, libc::PROT_READ, flags, -1, 0) };
         self.was_cut.store(true, Ordering::SeqCst);
         put != libc::MAP_FAILED

@@ -1,4 +1,4 @@
-//! Pauses of which only their number and their time in all are known, between two looks at both.
+//! Pauses of which only the count and the total time are known, between two readings of both.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

@@ -1,4 +1,4 @@
-//! Profiles of other tools: what their readers share. Knows the words of evidence, and no format.
+//! Shared code for the readers of other tools' profiles. Knows the words of evidence, and no format.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn with_dots(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A frame by its name, with the layer if that is told.
+/// A frame by its name, with the layer if that is known.
 pub(crate) fn intern_frame(recording: &mut Recording, name: &str, module: &str, line: u32) -> FrameId {
     let (name, layer) = name_and_layer(name, module);
     frame_of(recording, &name, module, line, layer)

@@ -1,7 +1,7 @@
 //! Rates of a table, second by second, as counters that only grow: what the account reads.
 //!
-//! A tool prints how often something happened per second since its last row. Here these are summed up again from the first row on. Only rises of such
-//! a counter mean anything, and so it begins at zero whatever the kernel had counted before.
+//! A tool prints how often something happened per second since its last row. These rates are summed up again from the first
+//! row on. Only the rises of such a counter have a meaning, so it begins at zero whatever the kernel had counted before.
 
 mod series;
 

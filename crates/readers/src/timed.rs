@@ -1,4 +1,4 @@
-//! Samples with times, of one process or several: what their readers share.
+//! Samples with times, of one process or several: shared code of their readers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Formats that are recognised and not read: the refusal names them, and says what to give instead.
+//! Formats that are recognised but not read: the refusal names the format and says which file to give instead.
 
 use crate::{columns, lines};
 

@@ -1,4 +1,4 @@
-//! Text in UTF-16, as `>` of Windows PowerShell writes it: told by its byte order mark, and read as UTF-8.
+//! Text in UTF-16, as `>` of Windows PowerShell writes it: recognised by its byte order mark, and read as UTF-8.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,4 @@
-//! Traces of the block layer: the numbers are those of btt, and no damage makes reading panic.
+//! Traces of the block layer: the numbers are those of btt, and damage never causes a panic.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Files that the tools of a machine and a JVM write: what the real ones give, and that no damage makes their readers panic.
+//! Files of system tools and JVM tools: the results for real files, and that damage never causes a panic.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
-//! What holds for every reader, by all real files of `testdata`: nothing in them, a cut anywhere, noise, another name, a line of
-//! any length, line ends of several systems, numbers and dates of other countries. A reader without a sample fails.
+//! What holds for every reader, checked with all real files of `testdata`: an empty file, a cut anywhere, noise, another name,
+//! a line of any length, line ends of several systems, numbers and dates of other countries. A reader without a sample fails.
 
 #![allow(clippy::unwrap_used)]
 

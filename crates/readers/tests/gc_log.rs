@@ -1,4 +1,4 @@
-//! Every log of `testdata/gc_log` as evidence: what it gives, in one reviewed table, and what holds for all.
+//! Every log of `testdata/gc_log` as evidence: the results in one reviewed table, and what holds for all.
 
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]

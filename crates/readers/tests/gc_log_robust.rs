@@ -1,4 +1,4 @@
-//! Damaged logs: whatever the bytes, reading ends, does not panic, and keeps what is whole.
+//! Damaged logs: for any bytes, reading ends, does not panic, and keeps what is complete.
 
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! Damaged recordings: whatever the bytes, there is an answer, soon, and nothing panics.
+//! Damaged recordings: for any bytes, reading ends soon with a result, and nothing panics.
 
 #![allow(clippy::unwrap_used)]
 

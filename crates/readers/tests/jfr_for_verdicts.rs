@@ -1,4 +1,4 @@
-//! What the JFR reader leaves out where verdicts are all that is wanted, on the recordings in `testdata/jfr`.
+//! What the JFR reader leaves out when only verdicts are wanted, on the recordings in `testdata/jfr`.
 
 #![allow(clippy::unwrap_used)]
 

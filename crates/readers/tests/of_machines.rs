@@ -1,4 +1,4 @@
-//! Numbers that tools keep for a long time: what is read of them is what they count.
+//! Numbers that tools keep for a long time: they are read as what they count.
 
 #![allow(clippy::unwrap_used)]
 

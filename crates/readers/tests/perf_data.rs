@@ -1,4 +1,4 @@
-//! Files of perf: counts are those of `perf script`.
+//! Files of perf: the counts equal those of `perf script`.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! perf.data with copies of stacks: what is walked of the real ones.
+//! perf.data with copies of stacks: how the stacks of real files are unwound.
 
 #![allow(clippy::unwrap_used)]
 
@@ -52,7 +52,7 @@ fn stacks_go_through_zlib_java_and_the_jvm() {
     }
 }
 
-/// Where Java keeps no frame pointers its callers are not known, and that is told.
+/// If Java has no frame pointers, its callers are not known, and the recording says so.
 #[test]
 fn without_frame_pointers_stacks_may_lack_callers() {
     let recording = load("dwarf-nofp.data.gz");

@@ -1,4 +1,4 @@
-//! Files of `/proc` that loops wrote: what the real ones give.
+//! Files of `/proc` that loops wrote: the results for real files.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Profiles of other tools: what the real ones give, against the figures of their own tools.
+//! Profiles of other tools: the results for real files, compared with the figures of those tools.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Secrets are taken out of Flight Recorder files in place, and every reader still finds what was there.
+//! Secrets are removed from Flight Recorder files in place, and every reader still finds the rest.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! What an import has to tell: what was read, what is missing, where it is now.
+//! The summary of an import: what was read, what is missing, where it is now.
 
 use std::path::Path;
 

@@ -4,11 +4,11 @@
 //! clock. What a terminal can do (width, colour, time zone) comes in as [`TextOptions`], so that
 //! the same answer always gives the same text. Constraints:
 //!
-//! * **Ten seconds.** The text is for somebody on call: what was slow, why, how sure, what to do,
+//! * **Ten seconds.** The text is for an engineer on call: what was slow, why, how sure, what to do,
 //!   in that order; the rest is there for those who ask (`all`).
 //! * **Names are hostile.** Class, thread and file names come from files that others wrote. Every
 //!   text passes through [`clean`] on its way out: a name cannot move the cursor or hide a line.
-//! * **Nothing is hidden.** What was cut says how much was cut; what could not be told is listed.
+//! * **Nothing is hidden.** What was cut says how much was cut; what could not be decided is listed.
 
 pub mod clean;
 mod compared;
@@ -44,6 +44,6 @@ pub struct TextOptions {
     pub color: bool,
     /// Everything instead of what matters most.
     pub all: bool,
-    /// In which zone times of day are told.
+    /// The time zone of times of day.
     pub zone: TimeZone,
 }

@@ -1,4 +1,4 @@
-//! What a recording has to tell when it ends: where it is, what took part, what it cost.
+//! The summary at the end of a recording: where it is, what took part, what it cost.
 
 use std::path::Path;
 

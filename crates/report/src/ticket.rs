@@ -15,7 +15,7 @@ use crate::units;
 /// Longer texts are cut in their middle.
 const TEXT_MAX_CHARS: usize = 600;
 
-/// Losses and what was ruled out are told up to this many.
+/// At most so many losses and excluded causes are listed.
 const LIST_MAX: usize = 12;
 
 /// The explanation as Markdown, times in UTC.
@@ -88,7 +88,7 @@ fn write_causes(text: &mut String, explanation: &Explanation) -> std::fmt::Resul
     Ok(())
 }
 
-/// What was excluded, what could not be told, and what is missing.
+/// What was excluded, what could not be decided, and what is missing.
 fn write_rest(text: &mut String, explanation: &Explanation) -> std::fmt::Result {
     let with = |verdict: Verdict| explanation.causes.iter().filter(move |cause| cause.verdict == verdict);
     let list = |items: Vec<String>| {
@@ -152,7 +152,7 @@ fn escaped(text: &str) -> String {
         match character {
             '<' => safe.push_str("&lt;"),
             '&' => safe.push_str("&amp;"),
-            // A mention would call somebody.
+            // A mention would notify a person.
             '@' => safe.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => safe.extend(['\\', character]),
             other => safe.push(other),

@@ -46,7 +46,7 @@ pub struct Way {
     pub ns_per_4_kib: f64,
     /// Page faults for each MiB.
     pub faults_per_mib: f64,
-    /// The part of the memory that was in huge pages afterwards; none where the kernel does not tell.
+    /// The part of the memory that was in huge pages afterwards; none where the kernel does not show it.
     pub in_huge_pages: Option<f64>,
     /// Why it could not be tried; the figures are 0 then.
     pub refused: Option<String>,
@@ -76,7 +76,7 @@ fn says(ways: &[Way]) -> String {
             let least = of(true).map(|way| way.ns_per_4_kib).fold(f64::INFINITY, f64::min);
             says += &format!(", of huge pages {}", format::time(least * PAGES_PER_GIB));
         }
-        // Where the kernel does not tell, there may be some.
+        // Where the kernel does not show it, there may be some.
         Some(way) if way.in_huge_pages.is_none() => {}
         _ => says += "; this process gets no huge pages here",
     }

@@ -1,4 +1,4 @@
-//! Tables to Arrow and back. The columns of a table are those that it shows, and nothing here knows any of them by name.
+//! Converts tables to Arrow and back. The columns of a table are those that it shows; nothing here knows any of them by name.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The Parquet library panics at some damage. That is damage of the file and no mistake of the program: it becomes a loss.
+//! The Parquet library panics at some damage. That is damage of the file, not a bug of the program: it becomes a loss.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! What is said of a recording that its writer has not finished.
+//! The text about a recording that its writer has not finished.
 
 use std::fs;
 use std::path::Path;

@@ -28,10 +28,10 @@ pub enum FolderError {
     /// No table at all.
     #[error("{}: no table of a recording in this folder", .0.display())]
     NotARecording(PathBuf),
-    /// Somebody else writes or finishes it.
+    /// Another process writes or finishes it.
     #[error("{}: in use: its recorder, or who finishes it, is at work", .0.display())]
     InUse(PathBuf),
-    /// Somebody else has finished it meanwhile.
+    /// Another process has finished it meanwhile.
     #[error("{}: this recording is finished already", .0.display())]
     FinishedAlready(PathBuf),
     /// Written by a newer Fathom.

@@ -1,7 +1,7 @@
-//! Files and folders as the system has them: on Unix for their owner only, and locked by their writer.
+//! Files and folders of the operating system: on Unix for their owner only, and locked by their writer.
 //!
-//! Windows has no such modes, and its locks keep others from reading, and the writer's own other files as well. So nothing is
-//! locked there, as on a file system without locks. Fathom records on Linux only.
+//! Windows has no such modes, and its locks keep others, and even other files of the writer, from reading. So nothing
+//! is locked there, as on a file system without locks. Fathom records on Linux only.
 
 use std::fs::File;
 use std::io;

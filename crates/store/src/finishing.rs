@@ -2,7 +2,7 @@
 //! than one of a minute.
 //!
 //! Rows go from the streams into Parquet batch by batch. What readers find in other files is added file by file. Only the
-//! dictionaries, facts and losses stay. Until the end the streams are whole; a crash leaves them or what was made of them.
+//! dictionaries, facts and losses stay. The streams stay complete until the end; a crash leaves them or what was made of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,8 @@ pub struct Finishing {
 }
 
 impl Finishing {
-    /// Takes over what was written to `folder`, also by a writer that was killed. An error, and nothing is touched, while somebody
-    /// else has it.
+    /// Takes over what was written to `folder`, also by a writer that was killed. Returns an error, and touches
+    /// nothing, while another process has the folder.
     pub fn begin(folder: &Path) -> Result<Finishing, FolderError> {
         let (journal, mut stored) = Stored::taken_over(folder)?;
         let (kept, moved) = stored.dictionaries()?;

@@ -34,8 +34,8 @@ struct Stream {
 }
 
 impl FolderWriter {
-    /// Makes the folder, readable by its owner only. One that exists is taken if nothing is in it. All files are opened now: later
-    /// whoever observes may have used up what this process may open.
+    /// Makes the folder, readable by its owner only. An existing folder is used if it is empty. All files are opened
+    /// now: later the collectors may have used up all descriptors of this process.
     pub fn create(folder: &Path) -> Result<Self, FolderError> {
         make_or_take(folder).map_err(|e| io_error(folder, e))?;
         let journal = Journal::create(folder)?;

@@ -1,7 +1,7 @@
-//! What state a recording is in, and what was written to its streams: the file `journal`.
+//! The state of a recording, and what was written to its streams: the file `journal`.
 //!
-//! The writer holds a lock on it for as long as it lives, which ends with its process however that ends. One line for each
-//! batch tells how long it is and its checksum: what a power cut has left as zeros, or a disk has turned over, is not believed.
+//! The writer holds a lock on it for as long as it lives; the lock ends with the process, however that ends. One line per
+//! batch has its length and checksum: bytes that a power cut left as zeros, or that a disk has flipped, are not trusted.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -22,7 +22,7 @@ const LINE_MAX_BYTES: u64 = 128;
 /// Ten tables that are written once a second give some 300 bytes: this is more than a week.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// For how long the lock is tried: whoever asks for a recording's [`state`] has it for an instant.
+/// For how long the lock is tried: a process that asks for a recording's [`state`] has it for an instant.
 const LOOKS_END: Duration = Duration::from_millis(200);
 /// How often it is tried.
 const RETRY: Duration = Duration::from_millis(5);
@@ -72,11 +72,11 @@ pub(crate) fn path(folder: &Path) -> PathBuf {
     folder.join(NAME)
 }
 
-/// An open journal, locked by whoever writes the recording.
+/// An open journal, locked by the writer of the recording.
 pub(crate) struct Locked(File);
 
 impl Locked {
-    /// `None` if somebody else writes.
+    /// `None` if another process writes.
     fn lock(file: File) -> Option<Locked> {
         let until = Instant::now() + LOOKS_END;
         while !lock(&file) {
@@ -88,13 +88,13 @@ impl Locked {
         Some(Locked(file))
     }
 
-    /// Whoever finishes the recording is its writer, and the only one.
+    /// The process that finishes the recording is its writer, and the only one.
     pub(crate) fn take_over(folder: &Path) -> Result<Locked, FolderError> {
         // Recordings of before there was a journal have their folder locked instead.
         let held = open_file(&path(folder)).or_else(|_| File::open(folder)).map_err(|e| io_error(folder, e))?;
         let locked = Locked::lock(held).ok_or_else(|| FolderError::InUse(folder.to_owned()))?;
         match manifest::path(folder).is_file() {
-            // By whoever had the lock until now.
+            // By the process that had the lock until now.
             true => Err(FolderError::FinishedAlready(folder.to_owned())),
             false => Ok(locked),
         }

@@ -1,14 +1,14 @@
 //! A recording on disk: a folder `NAME.fathom/` of one file per table.
 //!
-//! While a recording is being written each table is an Arrow IPC stream that grows by whole
-//! batches, so that a killed writer loses at most what it had not yet flushed; the file `journal` has the checksum of each, and
-//! is locked by the writer as long as that lives. [`Finishing`] turns the streams into Parquet, and `manifest.json`, which has
-//! the rows and checksums of all tables, makes the recording finished. Opening takes what counts, as far as it is what was
-//! written; the rest is told as losses. Constraints:
+//! While a recording is being written each table is an Arrow IPC stream that grows by whole batches, so that a killed
+//! writer loses at most what it had not yet flushed. The file `journal` has the checksum of each batch, and is locked
+//! by the writer as long as that lives. [`Finishing`] turns the streams into Parquet, and `manifest.json`, which has
+//! the rows and checksums of all tables, makes the recording finished. Opening reads what is valid and is what was
+//! written; the rest is reported as losses. Constraints:
 //!
 //! * **One crate knows Arrow's and Parquet's tables.** Building them takes longer than all that thinks about recordings.
 //! * **No list of columns.** Tables show theirs ([`fathom_evidence::Table::values`]).
-//! * **Files of others.** A folder may be damaged, cut or made by another program; nothing in it is believed.
+//! * **Files of others.** A folder may be damaged, cut or made by another program; nothing in it is trusted.
 
 mod batch;
 mod caught;

@@ -1,6 +1,6 @@
-//! What a finished recording consists of: the file `manifest.json`, written last.
+//! The parts of a finished recording: the file `manifest.json`, written last.
 //!
-//! Tables without which a recording would look healthier than the service was are thereby missed.
+//! With it, the absence of a table is noticed; without the table the recording would look healthier than the service was.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -45,7 +45,7 @@ impl Manifest {
         self.tables.iter().find(|entry| entry.table == table)
     }
 
-    /// Why nobody can say whether the tables are those that were written, if so.
+    /// Why it is unknown whether the tables are those that were written, if so.
     pub(crate) fn why_unknown(read: Option<&Manifest>) -> Option<&'static str> {
         match read {
             None => Some("manifest.json is missing: whether the tables are those that were written is not known"),

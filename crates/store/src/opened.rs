@@ -1,4 +1,4 @@
-//! Reading a folder, finished or not, whole or not. What is missing in it becomes losses.
+//! Reads a folder, finished or not, complete or not. What is missing in it becomes losses.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -66,7 +66,7 @@ impl Stored {
         Ok(Stored { folder: folder.to_owned(), state, manifest, has_journal, losses: Vec::new() })
     }
 
-    /// For whoever finishes it, and is its writer from now on.
+    /// For the process that finishes it, and is its writer from now on.
     pub(crate) fn taken_over(folder: &Path) -> Result<(Locked, Stored), FolderError> {
         if !is_recording(folder) {
             return Err(FolderError::NotARecording(folder.to_owned()));
@@ -139,7 +139,7 @@ impl Stored {
         let written = entry.flatten().map_or(0, |entry| entry.rows);
         let name = T::NAME;
         if !is_own && entry.flatten().is_some_and(|entry| entry.is_as_long_as(path)) {
-            // Whoever writes a table anew makes it shorter or longer: in this one bytes were changed, and none can be believed.
+            // A program that rewrites a table changes its length: in this one bytes were changed, and none can be trusted.
             let says = format!("table {name} is damaged; none of its {written} rows was read");
             self.lose::<T>(loss::MISSING, written, says);
             return Ok(());

@@ -1,7 +1,7 @@
-//! Reads tables from Parquet files, believing nothing of them.
+//! Reads tables from Parquet files, trusting nothing in them.
 //!
-//! A few bytes there can stand for gigabytes. So what a file states is looked at before anything is unpacked, columns that the
-//! table has not are left alone, and texts are read as views: one that all rows share is in memory once.
+//! A few bytes there can expand to gigabytes. So what a file states is checked before anything is unpacked, columns
+//! that the table does not have are ignored, and texts are read as views: a text that all rows share is in memory once.
 
 use std::fs::File;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Rows that are no recording's, with cells that may be empty, as one Parquet file for other tools.
+//! Writes rows that are not part of a recording, with cells that may be empty, as one Parquet file for other tools.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! Reads the Arrow IPC streams of recordings that are not finished, believing nothing of them.
+//! Reads the Arrow IPC streams of unfinished recordings, trusting nothing in them.
 //!
-//! The library's own reader panics on streams in which a bit has changed. Here only the metadata are the library's, after its
-//! verifier has passed them; lengths, offsets, texts and keys are checked before an array is made of them. What is understood
-//! is what [`crate::FolderWriter`] writes: numbers, texts in dictionaries, no nulls, no compression.
+//! The library's own reader panics on streams in which a bit has changed. Here the library reads only the metadata,
+//! after its verifier has accepted them; lengths, offsets, texts and keys are checked before an array is made of them.
+//! Only what [`crate::FolderWriter`] writes is understood: numbers, texts in dictionaries, no nulls, no compression.
 
 use std::collections::HashMap;
 use std::io::Read;

@@ -63,8 +63,8 @@ pub(crate) fn write_parquet<T: Table>(folder: &Path, table: &T, strings: &String
     writer.close()
 }
 
-/// How Parquet files with these columns are written. Without the smallest and largest text of each page: finding them compares each row's text
-/// twice, and they let nobody skip a page, as each page has texts of many kinds.
+/// How Parquet files with these columns are written. Without the smallest and largest text of each page: finding them
+/// compares each row's text twice, and no reader can skip a page by them, as each page has texts of many kinds.
 pub(crate) fn properties(schema: &Schema) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

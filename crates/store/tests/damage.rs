@@ -1,4 +1,4 @@
-//! What is missing of a recording is told: cut off, damaged, of another.
+//! Missing parts of a recording are reported: cut off, damaged, of another recording.
 
 #![allow(clippy::unwrap_used)]
 
@@ -161,7 +161,7 @@ fn pipes_in_a_folder_are_not_waited_for() {
     }
 }
 
-/// Whoever asks for the state of a recording has its lock for an instant.
+/// A process that asks for the state of a recording has its lock for an instant.
 #[test]
 fn a_look_at_a_recording_keeps_nobody_from_finishing_it() {
     let place = Place::new();

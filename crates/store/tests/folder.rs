@@ -266,8 +266,8 @@ fn folders_that_are_no_recordings_are_refused_with_a_reason() {
     assert!(fathom_store::open(&newer).is_err());
 }
 
-/// Whoever reads a table with other tools and writes it back: compressed as pyarrow, DuckDB and Spark do it, texts in the forms
-/// that they and Polars choose.
+/// A table that another tool has read and written back: compressed as pyarrow, DuckDB and Spark do it, texts in the
+/// forms that they and Polars choose.
 #[test]
 fn tables_that_other_programs_wrote_are_read() {
     let dir = tempfile::tempdir().unwrap();

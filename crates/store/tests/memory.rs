@@ -1,4 +1,4 @@
-//! What a file of a stranger takes in memory. The highest mark is the process's, so that this is a program of its own.
+//! How much memory an untrusted file takes. The peak is measured per process, so this is a program of its own.
 
 #![allow(clippy::unwrap_used)]
 

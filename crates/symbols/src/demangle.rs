@@ -1,6 +1,6 @@
-//! Names as the source code has them.
+//! Names as in the source code.
 //!
-//! Mangled names come from files that anybody may have written: what is made of them is bounded.
+//! Mangled names come from untrusted files: the size of the result is bounded.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};

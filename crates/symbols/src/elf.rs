@@ -1,11 +1,9 @@
-//! One ELF file: names and sections of its addresses, what the dynamic linker will do with it, and
-//! the tables that unwind through it.
+//! One ELF file: names and sections of its addresses, what the dynamic linker will do with it, and its unwind tables.
 //!
-//! What is needed is copied out of the file once, so that an image outlives the file and the process
-//! and nothing faults when somebody cuts the file short meanwhile (as with a mapped file). Files are
-//! hostile: no offset, size or count in them is believed, and no part larger than
-//! [`LARGEST_PART_BYTES`] is read. Only 64-bit little-endian files are read; no JVM runs on others on
-//! the machines this is for.
+//! The needed parts are copied out of the file once, so that an image outlives the file and the process and nothing
+//! faults if the file is truncated meanwhile (as with a mapped file). Files are hostile: no offset, size or count in
+//! them is trusted, and no part larger than [`LARGEST_PART_BYTES`] is read. Only 64-bit little-endian files are read;
+//! the supported machines have no other JVMs.
 
 mod call;
 pub(crate) mod cfi;

@@ -1,12 +1,12 @@
-//! Java code of a running JVM, read from its memory: which method's code lies at an address, how large its frames are, and
-//! which method an interpreted frame is of.
+//! Java code of a running JVM, read from its memory: which method's code is at an address, how large its frames are,
+//! and which method an interpreted frame belongs to.
 //!
-//! HotSpot exports where it keeps its things, for debuggers: a table of types, fields and offsets
-//! (`gHotSpotVMStructs`), the same since JDK 6. With it the code cache is looked into from outside, without a question to
-//! the JVM, which need not be able to answer. Each look is of one address: the JVM goes on meanwhile, so nothing is
-//! believed that does not fit, and whoever keeps an answer asks from time to time whether it still holds.
+//! HotSpot exports the positions of its data for debuggers: a table of types, fields and offsets (`gHotSpotVMStructs`),
+//! the same since JDK 6. With it the code cache is read from outside, without a question to the JVM, which need not be
+//! able to answer. Each lookup is for one address. The JVM runs on meanwhile, so inconsistent data are not trusted, and
+//! callers that keep an answer check from time to time whether it is still valid.
 //!
-//! The memory is the process's own: it is as hostile as a file.
+//! The memory belongs to the process: it is as hostile as a file.
 
 mod code;
 mod layout;

@@ -273,7 +273,7 @@ mod tests {
         }
         let from_code = Some(JitFrame::Fixed { size_bytes: 0x40, begins_at: 0, made_at: 5 });
         assert_eq!(map.frame_at(0x10a), Some((Method, 2, from_code)));
-        // Code that makes its frame in a way that nobody knows: HotSpot knows how large it is.
+        // Code that makes its frame in an unknown way: HotSpot knows how large it is.
         map.put(&found, &[0x90]);
         assert_eq!(map.len(), 2);
         let from_size = Some(JitFrame::Fixed { size_bytes: 0x40, begins_at: 0, made_at: 0 });

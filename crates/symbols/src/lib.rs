@@ -1,12 +1,12 @@
-//! Addresses to names: ELF files, code of the JIT, the kernel; and from registers and a piece of stack
-//! to the addresses of its callers.
+//! Addresses to names: ELF files, code of the JIT, the kernel. Also unwinding: from registers and a piece of stack to
+//! the addresses of the callers.
 //!
-//! Looking up is free of I/O: the caller reads files and puts their bytes in, so that everything here
-//! can be tested on bytes and used on a process that is long gone. [`process::Process`] puts the parts
-//! together; [`unwind::Unwinder`] walks its stacks.
+//! Lookups are free of I/O: the caller reads files and passes their bytes in, so that everything here can be tested on
+//! bytes and used on a process that has ended. [`process::Process`] puts the parts together; [`unwind::Unwinder`] walks
+//! its stacks.
 //!
-//! All input is hostile: `maps` and perf maps can be made up by the process, ELF files by anybody.
-//! Nothing here panics, hangs, or grows beyond a small multiple of its input.
+//! All input is hostile: the process can forge `maps` and perf maps, and anyone can forge ELF files. Nothing here
+//! panics, hangs, or grows beyond a small multiple of its input.
 
 pub mod demangle;
 pub mod elf;

@@ -1,7 +1,7 @@
 //! The address space of a process, from the text of `/proc/PID/maps`.
 //!
-//! The text is hostile: the process chooses its paths, and under a race two halves of it may
-//! disagree. Lines that make no sense are counted and left out; ranges never overlap.
+//! The text is hostile: the process chooses its paths, and under a race two halves of it may disagree. Invalid lines
+//! are counted and left out; ranges never overlap.
 
 use std::ops::Range;
 use std::sync::Arc;

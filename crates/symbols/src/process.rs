@@ -1,8 +1,7 @@
-//! A process, as far as its addresses are concerned: what is mapped where, the images of its files,
-//! and the code of its JIT.
+//! A process, as far as its addresses are concerned: its mappings, the images of its files, and the code of its JIT.
 //!
-//! It is a snapshot that others keep up to date: they read `maps`, see which files are missing,
-//! read those and put them in. Once in, everything stays, whatever becomes of the process.
+//! It is a snapshot that callers keep up to date: they read `maps`, see which files are missing, read those and put
+//! them in. Once in, everything stays, even after the process has ended.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who called whom, from the registers of a thread and a copied piece of its stack.
+//! Finds the callers of a thread from its registers and a copied piece of its stack.
 //!
 //! The JVM, glibc and the dynamic linker keep no frame pointers; the unwind tables of their files say
 //! how to find each caller. All registers are followed, not only those of the stack: the resolver of
@@ -6,8 +6,8 @@
 //! read from the code (see [`crate::jit::JitMap::learn_frames`]), or else the chain of frame pointers is
 //! followed as far as it is plausible, and the result says from where on it is a guess.
 //!
-//! Everything here is hostile: registers, stack and tables. Each step must lead up the stack, tables
-//! are evaluated with bounds, and a walk that ends says why, so that failures are counted.
+//! All input is hostile: registers, stack and tables. Each step must lead up the stack, tables are evaluated with
+//! bounds, and a walk that ends says why, so that failures are counted.
 
 mod jit;
 mod registers;

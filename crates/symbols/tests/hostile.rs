@@ -1,4 +1,4 @@
-//! Files, registers and stacks that somebody made up: everything ends, and nothing panics.
+//! Forged files, registers and stacks: everything ends, and nothing panics.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! A library that exports what `libjvm.so` does, looked into as a JVM's memory is.
+//! A library that exports what `libjvm.so` does, read as a JVM's memory is.
 #![allow(clippy::unwrap_used, reason = "a test fails where its machinery does")]
 
 mod common;

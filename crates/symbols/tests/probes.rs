@@ -1,4 +1,4 @@
-//! Probes of real files against what binutils say of them, and of files that somebody changed.
+//! Probes of real files, compared with the output of binutils, and of files that were changed.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -24,8 +24,8 @@ use crate::traffic::unsent::Unsent;
 pub struct Account {
     /// The buckets.
     pub grid: Grid,
-    /// Thread time in ns per bucket: sums of the partition, and amounts of which no more is known. Stops count once here,
-    /// however many threads they stopped.
+    /// Thread time in ns per bucket: sums of the partition, and amounts whose placement is unknown. A stop counts once
+    /// here, however many threads it stopped.
     pub states: BTreeMap<ThreadState, Vec<f64>>,
     /// What each thread did when.
     pub partition: Partition,
@@ -55,11 +55,11 @@ pub struct Account {
     waits_for_cpu_read: Range<usize>,
     /// Buckets for which it was recorded what threads waited for.
     pub waits_read: Range<usize>,
-    /// These, and those before of which long waits were kept.
+    /// The same, plus earlier buckets for which only long waits were kept.
     waits_seen: Range<usize>,
-    /// Buckets of which more than requests is recorded.
+    /// Buckets for which more than requests was recorded.
     pub(crate) recorded: Range<usize>,
-    /// The part of each bucket of which more than requests is recorded: those at the ends are recorded in part.
+    /// The part of each bucket for which more than requests was recorded: buckets at the ends are recorded in part.
     pub(crate) covered: Vec<f64>,
     /// Buckets in which Fathom itself acted on the JVM (loaded an agent, started its recorder): what
     /// happened then is no disease of the service.
@@ -153,8 +153,8 @@ impl Account {
         self.requests.as_ref().filter(|_| self.requests_flaw.is_none())
     }
 
-    /// The buckets for which a kind of time is known: what only the kernel sees is known while
-    /// somebody looked, everything else for as long as the JVM kept it.
+    /// The buckets for which a kind of time is known. What only the kernel sees is known while a recorder ran. Everything
+    /// else is known for as long as the JVM kept it.
     pub(crate) fn known(&self, state: ThreadState) -> Range<usize> {
         let buckets = match state.row().known {
             Known::Recorded => &self.recorded,

@@ -14,7 +14,7 @@ use crate::states::{Collection, Origin};
 /// Why each collection was started.
 pub(crate) struct Causes {
     by_id: Numbered,
-    /// Beginnings of full collections of which the log gives no cause and that came by a clock.
+    /// Beginnings of full collections that have no cause in the log and came at regular intervals.
     by_clock: HashSet<i64>,
     scopes: Scopes,
 }
@@ -43,7 +43,7 @@ impl Causes {
     }
 }
 
-/// What is told of one collection, in ns and in order of its beginning.
+/// One report of a collection, in ns and in order of its beginning.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     from_ns: i64,
@@ -55,8 +55,8 @@ struct Told {
 #[derive(Default)]
 struct Numbered(HashMap<u64, Vec<Told>>);
 
-/// What is told of one number is of one collection if no more than this is between, in ns: sources place it a little apart,
-/// and a JVM that is started again takes longer until it has counted as far.
+/// Reports with the same number are of one collection if no more than this is between them, in ns: sources place it a
+/// little differently, and a restarted JVM takes longer until it has counted as far.
 const SAME_COLLECTION_NS: i64 = 1_000_000_000;
 
 impl Numbered {
@@ -91,7 +91,7 @@ impl Numbered {
     }
 }
 
-/// Makes one of what is told of the same collection; the last that gives a cause is believed.
+/// Merges the reports of the same collection. The last one that gives a cause is believed.
 fn join(all: &mut Vec<Told>) {
     all.sort_by_key(|told| told.from_ns);
     all.dedup_by(|next, kept| {
@@ -103,7 +103,7 @@ fn join(all: &mut Vec<Told>) {
     });
 }
 
-/// Full collections of which nothing says why, and which the heap did not need: JDK 6 and 7 print no cause. In order.
+/// Full collections without a reported cause that the heap did not need: JDK 6 and 7 print no cause. In order.
 fn unexplained_full(sources: &Sources<'_>) -> Vec<(i64, i64)> {
     let is_unexplained = |pause: &Span| {
         let detail: Gc = from_text(sources.recording.text(pause.detail));
@@ -164,7 +164,7 @@ const RMI_PERIOD_NS: i64 = 3_600_000_000_000;
 const GAPS_OF_A_CLOCK: usize = 4;
 const GAPS_OF_RMI: usize = 2;
 
-/// A clock of less than this cannot be told from work that comes again and again, in ns.
+/// A shorter period looks the same as work that recurs, in ns.
 const SHORTEST_PERIOD_NS: i64 = 30_000_000_000;
 
 /// Beginnings of those of `pauses` that came by a clock: as long after the end of the one before, or before the next,

@@ -235,9 +235,8 @@ fn told_by_the_compiler(sources: &Sources<'_>, seen: &Seen) -> Vec<f64> {
     row
 }
 
-/// CPU of the collector's threads by kind of collection: in pauses as reported or, failing that,
-/// all its workers for the whole pause; beside the application one thread per concurrent phase,
-/// which is a lower bound.
+/// CPU of the collector's threads by kind of collection. In pauses: as reported or, failing that, all its workers for the
+/// whole pause. Concurrently: one thread per concurrent phase, which is a lower bound.
 fn collector(sources: &Sources<'_>) -> BTreeMap<ThreadState, Vec<f64>> {
     let grid = sources.grid;
     let mut states: BTreeMap<ThreadState, Vec<f64>> = BTreeMap::new();
@@ -264,8 +263,8 @@ fn collector(sources: &Sources<'_>) -> BTreeMap<ThreadState, Vec<f64>> {
     states
 }
 
-/// Brings the collector's states to what its threads really used; what was used while no collection
-/// was reported is upkeep beside the application.
+/// Scales the collector's states to what its threads really used. What was used while no collection was reported is
+/// concurrent upkeep.
 fn fit(grid: Grid, states: &mut BTreeMap<ThreadState, Vec<f64>>, measured: &[f64], from_bucket: usize) {
     let upkeep = ThreadState::Collector(Collection { scope: Scope::Concurrent, origin: Origin::Allocation });
     for (index, measured) in measured.iter().enumerate().skip(from_bucket) {

@@ -1,9 +1,9 @@
 //! Who a thread waited for: the edges of the partition, and the critical path along them.
 //!
 //! A thread that waits for a lock, for an object of a pool or for a result waits for whatever the other side does
-//! meanwhile. Who that is is known at the end of the wait: the JVM names the last owner of a monitor, and the kernel the
-//! thread that woke another one. From one hand-over of a lock to the next it was held by the one who gave it away at the
-//! second. [`Edges::resolve`] follows them through any number of hops to what was really waited for.
+//! meanwhile. The other side is known at the end of the wait: the JVM names the last owner of a monitor, and the kernel the
+//! thread that woke another one. Between two hand-overs the owner is the thread that makes the second one.
+//! [`Edges::resolve`] follows owners through any number of hops to what was really waited for.
 
 mod cpus;
 mod owners;
@@ -35,7 +35,7 @@ pub struct Waiting {
     pub row: Option<u32>,
     /// The time of all threads that waited for it meanwhile, in ns.
     pub waiting_ns: f64,
-    /// What the other side did, at the end of the chain of waits; none where nobody knows who it was.
+    /// What the other side did, at the end of the chain of waits; none where the other side is unknown.
     pub root: Option<Root>,
 }
 
@@ -44,12 +44,12 @@ pub struct Waiting {
 pub struct Root {
     /// Who did it.
     pub tid: i64,
-    /// What it did; where nothing is told of it, it ran.
+    /// What it did. If nothing was recorded, it is taken to have run.
     pub segment: Segment,
 }
 
 impl Root {
-    /// Whether it ran, as far as anybody knows: nothing says that it waited.
+    /// Whether it ran, as far as is known: nothing says that it waited.
     pub fn ran(&self) -> bool {
         self.segment.state == ThreadState::Unknown && self.segment.row.is_none()
     }
@@ -60,8 +60,8 @@ impl Root {
     }
 }
 
-/// A stretch of a wait, with those who were waited for: the first by the thread itself, each next one by the one before it, the
-/// last one did something else than to wait for another thread.
+/// A stretch of a wait, with its chain of other threads: the thread itself waited for the first one, each of these for the
+/// next, and the last one did something else than wait for another thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
     /// Beginning of the stretch.
@@ -72,7 +72,7 @@ pub struct Chain {
     pub hops: Vec<Root>,
 }
 
-/// Told of what was really waited for, with those who waited on the way to it.
+/// Called with the threads that waited on the way, and with what was really waited for.
 type Found<'f> = &'f mut dyn FnMut(&[Root], Root);
 
 /// Everything that threads of the application waited for other threads for.
@@ -91,12 +91,12 @@ pub struct Edges {
 struct Thing {
     wait: Wait,
     turns: Turns,
-    /// Whether it is known of any turn whose it was.
+    /// Whether the owner of any turn is known.
     has_owners: bool,
 }
 
 impl Thing {
-    /// The turns during one wait for it, which nothing cuts where nobody knows whose they were.
+    /// The turns during one wait for it. If its owners are unknown, the whole wait is one turn.
     fn during(&self, wait: &Segment, row: u32) -> Vec<Turn> {
         if self.has_owners {
             return self.turns.within(&Intervals::union(vec![(wait.from_ns, wait.to_ns)]));
@@ -131,7 +131,7 @@ impl Edges {
         edges
     }
 
-    /// Whether anybody waited for another thread.
+    /// Whether no thread waited for another one.
     pub fn is_empty(&self) -> bool {
         self.things.is_empty()
     }
@@ -147,8 +147,8 @@ impl Edges {
         pieces
     }
 
-    /// Who a thread waited for while it was in `wait`, which is cut where that changed. What is missing nobody knows. Where one of them
-    /// waited for a CPU at last, who had it ends the chain.
+    /// The threads that a thread waited for during `wait`, split where they changed. Time that is missing is unknown. If
+    /// the last thread waited for a CPU, the thread that had the CPU ends the chain.
     pub fn chains(&self, partition: &Partition, tid: i64, wait: &Segment) -> Vec<Chain> {
         if let Some(ran) = self.ran_instead.during(wait) {
             return vec![Chain { from_ns: wait.from_ns, to_ns: wait.to_ns, hops: vec![ran] }];
@@ -197,8 +197,8 @@ impl Edges {
         }
     }
 
-    /// Who has the objects of a pool nobody tells. Those of a pool of connections are in use by threads that wait for the
-    /// service behind them: one such wait after the other, for as long as there is one.
+    /// The owners of a pool's objects are not recorded. The objects of a connection pool are in use by threads that wait
+    /// for the service behind it: one such wait after the other, for as long as there is one.
     fn users_of_pools(&self, turn: &Turn) -> impl Iterator<Item = Root> + '_ {
         let Turn { from_ns, to_ns, .. } = *turn;
         let first = self.calls.partition_point(|(_, call)| call.to_ns <= from_ns);
@@ -209,7 +209,7 @@ impl Edges {
         })
     }
 
-    /// Tells what the side did that had something in its turn; `path` is those who wait for it. One of them is not waited for.
+    /// Reports what the owner of a turn did; `path` is the threads that wait for it. A thread on the path is not waited for.
     fn owners_of(&self, partition: &Partition, thing: &Thing, turn: &Turn, path: &mut Vec<Root>, found: Found<'_>) {
         match turn.owner.filter(|owner| path.iter().all(|waiting| waiting.tid != *owner)) {
             Some(owner) => self.follow(partition, owner, turn.from_ns, turn.to_ns, path, found),
@@ -220,7 +220,7 @@ impl Edges {
         }
     }
 
-    /// What a thread did, and those that it waited for itself; `path` is those who wait for it.
+    /// Reports what a thread did, and the threads that it waited for itself; `path` is the threads that wait for it.
     fn follow(
         &self,
         partition: &Partition,

@@ -150,11 +150,10 @@ impl Both<'_> {
         }
     }
 
-    /// Requests that were late say how much time was lost, whatever was recorded of it. Work, and waits that cannot be told
-    /// from idleness, are lost time as far as requests were late for longer than the losses account for: a thread that
-    /// serves no request may do both. And where a request was late while hardly anything that is known was lost, that
-    /// time is unknown and stays in the total; not for [`QUEUEING`] times as long as what is known: others may stand in
-    /// a queue behind it.
+    /// Requests that were late say how much time was lost, whatever was recorded of it. Work, and waits that look like
+    /// idleness, are lost time only as far as requests were late for longer than the losses account for: a thread that
+    /// serves no request may do both. If a request was late while hardly any known time was lost, that time is unknown and
+    /// stays in the total; not for [`QUEUEING`] times as long as what is known: others may be in a queue behind it.
     fn add_lateness(&self, states: &mut Vec<StateExcess>) {
         // What is only suspected is asked about where no requests clear it: those that there are say little of it.
         let is_suspected = self.slowdown.signals.contains(&SignalKind::BelowJava);
@@ -218,9 +217,9 @@ impl Both<'_> {
     }
 }
 
-/// Whether time of this kind is lost only where requests were late. Code that runs interpreted is a loss wherever it grew. What a
-/// collector runs beside the application costs a request nothing while there are CPUs for both. Threads
-/// that read and write files or run programs in the background delay none either.
+/// Whether time of this kind is lost only where requests were late. Code that runs interpreted is a loss wherever it grew.
+/// Concurrent work of a collector costs a request nothing while there are CPUs for both. Threads that read and write files
+/// or run programs in the background delay no request either.
 fn needs_lateness(state: ThreadState) -> bool {
     match state {
         ThreadState::Running(layer) => layer != Layer::Interpreted,
@@ -233,8 +232,8 @@ fn needs_lateness(state: ThreadState) -> bool {
     }
 }
 
-/// Without a baseline: a loss should not be there at all, work is taken as it is, and what cannot be told from idleness is
-/// taken for idleness.
+/// Without a baseline a loss should not be there at all, work is taken as it is, and what looks like idleness is taken for
+/// idleness.
 fn ideal(state: ThreadState, slow_ns: f64) -> f64 {
     let is_work = matches!(state, ThreadState::Running(layer) if layer != Layer::Interpreted);
     let is_idle = matches!(state, ThreadState::Blocked(Wait::Unnamed | Wait::Task));

@@ -1,9 +1,9 @@
 //! Whether a thread that waits has nothing to do, derived from what it and its like do at other times.
 //!
-//! A worker goes round in a loop: it waits for work in one branch and does it in another. So threads of one kind are put together, the
-//! loop is what all their stacks have in common, and the branch in which they do nothing but wait is the idle one. No framework is named
-//! here: only the waiting primitives of the JDK and the kernel's objects (`paths`) are. What that cannot tell stays unknown: threads that
-//! were seen in one place only, stacks that are cut, places that are deep in the code of the application.
+//! A worker runs a loop: it waits for work in one branch and does the work in another. So threads of one kind are put
+//! together, the loop is what all their stacks have in common, and the idle branch is the one in which they do nothing but
+//! wait. No framework is named here, only the waiting primitives of the JDK and the kernel's objects (`paths`). Unknown
+//! remain: threads that were seen in one place only, truncated stacks, and places deep in the application's code.
 
 mod paths;
 mod readers;
@@ -30,9 +30,9 @@ pub(crate) enum Place {
     Idle,
     /// Work waits there.
     Work,
-    /// The only place in which the threads were ever seen: whether it is their work nobody can tell.
+    /// The only place in which the threads were ever seen: whether it is their work is unknown.
     Only,
-    /// Nobody can tell.
+    /// It is not known.
     Unknown,
 }
 
@@ -45,7 +45,7 @@ const WAITS: [&str; 6] =
 pub(crate) struct Places(HashMap<(i64, StackId), Place>);
 
 impl Places {
-    /// Those of a recording; waits for a mutex are nobody's idleness.
+    /// Those of a recording. A wait for a mutex is never idleness.
     pub(crate) fn of(sources: &Sources<'_>, is_for_a_mutex: fn(&Recording, &Span) -> bool) -> Places {
         let mut paths = Paths::default();
         let seen = seen(sources, is_for_a_mutex, &mut paths);

@@ -115,7 +115,7 @@ pub struct BaselineRecording<'a> {
     pub baseline: Vec<bool>,
     /// How high each signal is in it as a rule.
     levels: Vec<(SignalKind, f64)>,
-    /// Whether requests came to a port in both, where they were measured at sockets: else nobody knows how long they usually take.
+    /// Whether both have requests at the same port, if measured at sockets: otherwise their usual latency is unknown.
     pub has_same_port: bool,
 }
 
@@ -146,7 +146,7 @@ impl Analysis<'_> {
         requests::divided::of(self, port, usual_ns)
     }
 
-    /// Who waited for whom.
+    /// Which threads waited for which.
     pub fn edges(&self) -> &Edges {
         self.edges.get_or_init(|| Edges::new(&self.sources, &self.account.partition))
     }

@@ -2,11 +2,11 @@
 //!
 //! All are lines of logs and are compared alike; what is said of messages here holds for them all.
 //!
-//! Two things have to differ, in the same direction: how often a kind comes per second, and its part of all messages. The first alone differs when
-//! there is more traffic, the second alone when another kind comes more often. Messages come in bursts, so that lines are no independent
-//! observations: blocks of some seconds are exchanged between slow and other time at random (a permutation test), and a single burst in the slow
-//! time says as little as it should. Among many kinds some differ by chance: the rate of these among all that are named is held at 5 % (Benjamini
-//! and Hochberg, 1995).
+//! Two things have to differ, in the same direction: how often a kind comes per second, and its share of all messages. The
+//! rate alone also differs when there is more traffic, the share alone also when another kind comes more often. Messages
+//! come in bursts, so lines are not independent observations. A permutation test therefore exchanges blocks of some seconds
+//! between slow and other time at random, so that a single burst in the slow time proves as little as it should. Among many
+//! kinds some differ by chance: their part of all that are named is held at 5 % (Benjamini and Hochberg, 1995).
 
 mod odds;
 mod permuted;
@@ -286,8 +286,8 @@ mod tests {
         }
     }
 
-    /// Two minutes of which half a minute is slow, and kinds of messages of different frequency and burst sizes; the first so many kinds come
-    /// more often in the slow time.
+    /// Two minutes with a slow half minute, and kinds of messages of different frequency and burst sizes. The first
+    /// `planted` kinds come more often in the slow time.
     fn run(random: &mut Random, planted: usize, times: u64) -> Messages {
         let slow = Intervals::union(vec![(40 * SECOND_NS, 70 * SECOND_NS)]);
         let base = Intervals::union(vec![(0, 40 * SECOND_NS), (70 * SECOND_NS, 120 * SECOND_NS)]);

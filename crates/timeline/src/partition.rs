@@ -1,10 +1,10 @@
 //! Thread time as a partition: every instant of a thread's life is in exactly one state.
 //!
-//! What is known of a thread overlaps: it reads a socket, and touches a page on its way. Of all that is recorded of an
-//! instant one thing is it (`Precedence`): a thread that stands still with the whole application waits for nothing
-//! else, and what the kernel interrupted it with comes before what it was about to do. What nobody tells is
-//! [`ThreadState::Unknown`]: never spread, never left out. How much of it was running is known as an amount only, from counters
-//! and samples.
+//! What is recorded of a thread overlaps: it reads a socket, and has a page fault meanwhile. One of the states recorded for
+//! an instant is chosen (`Precedence`): a thread that is stopped with the whole application waits for nothing else, and an
+//! interruption by the kernel comes before what the thread was about to do. Time without a record is
+//! [`ThreadState::Unknown`]: it is never spread, never left out. How much of it was running is known as an amount only,
+//! from counters and samples.
 
 mod recorded;
 mod sweep;
@@ -27,7 +27,7 @@ pub struct Segment {
     pub to_ns: i64,
     /// What the thread did.
     pub state: ThreadState,
-    /// Row of the table of spans that says so; none where the application stood still, or nobody looked.
+    /// Row of the table of spans that says so; none where the application was stopped, or nothing was recorded.
     pub row: Option<u32>,
 }
 
@@ -164,7 +164,7 @@ fn lives(sources: &Sources<'_>) -> BTreeMap<i64, Life> {
 }
 
 impl Life {
-    /// A thread that was there all the time, as far as anybody knows.
+    /// A thread that lived all the time, as far as is known.
     fn whole(sources: &Sources<'_>, tid: i64) -> Life {
         let is_stopped = matches!(sources.role(tid), role::JAVA | role::HANDLER);
         Life { from_ns: sources.extent_ns.0, to_ns: sources.extent_ns.1, is_stopped, recorded: Vec::new() }

@@ -1,7 +1,7 @@
-//! For how long a CPU quota stopped the group of the process, and whether requests felt that.
+//! How long a CPU quota throttled the process's control group, and whether requests felt that.
 //!
-//! A quota that was there before the recording began leaves no second to compare with. That nobody is stopped by one is the
-//! ideal, so it needs none; but a quota also stops work for which nobody waits.
+//! If the quota was set before the recording began, there is no second without it to compare with. None is needed, as the
+//! ideal is no throttling at all. But a quota also throttles work that no request waits for.
 
 use fathom_evidence::kinds::counter;
 
@@ -16,17 +16,17 @@ use crate::states::{ThreadState, Wait};
 pub struct Quota {
     /// The part of each bucket for which it stopped the group; a group that runs on several CPUs is stopped on each.
     pub shares: Vec<f64>,
-    /// The part of the time in which the program had something to do and somebody looked.
+    /// The same as part of the time in which the program had something to do and a recorder ran.
     pub share: f64,
     /// The usual length of one stop, in ns; a period at most.
     pub stop_ns: f64,
 }
 
-/// The period of quotas unless somebody sets another, in ns.
+/// The default period of quotas, in ns.
 const PERIOD_NS: f64 = 100e6;
 
 impl Quota {
-    /// What is known; `None` where nobody counted it.
+    /// What is known; `None` where throttling was not counted.
     pub fn of(sources: &Sources<'_>, account: &Account) -> Option<Quota> {
         let throttled = sources.counter_sum(counter::CGROUP_THROTTLED_NS);
         if throttled.0.len() < 2 {
@@ -52,7 +52,7 @@ impl Quota {
     }
 }
 
-/// Buckets in which the program had something to do and somebody looked.
+/// Buckets in which the program had something to do and a recorder ran.
 fn buckets_at_work(account: &Account) -> impl Iterator<Item = usize> + '_ {
     account.observed.clone().filter(|index| account.idle.get(*index) == Some(&false))
 }

@@ -1,4 +1,4 @@
-//! For which time each kind of thing was recorded: what nobody looked at is not zero.
+//! For which time each kind of thing was recorded: what was not recorded is not zero.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::grid::BUCKET_NS;
 use crate::intervals::Intervals;
 use crate::sources::Sources;
 
-/// What the JVM's recorder tells of files, and the kernel as system calls.
+/// Kinds of file operations that the JVM's recorder reports, and the kernel reports as system calls.
 pub(crate) const TOLD_BY_CALLS: [&str; 3] = [span::FILE_READ, span::FILE_WRITE, span::FILE_FORCE];
 
 /// Sources of system calls that may have been attached for some seconds only.
@@ -29,8 +29,8 @@ impl Sources<'_> {
         first..end
     }
 
-    /// The buckets for which the kernel's counts of threads were read: while a recorder looked, and before, where somebody
-    /// watched who keeps the last minutes.
+    /// The buckets for which the kernel's counts of threads were read: while a recorder ran, and before that for as long as
+    /// `fathom watch` kept the last minutes.
     pub(crate) fn threads_read(&self, name: &str) -> Range<usize> {
         self.reaching_back(self.observed(), self.counted_from_ns(name))
     }
@@ -41,8 +41,8 @@ impl Sources<'_> {
         (0..buckets.start).find(is_after).unwrap_or(buckets.start)..buckets.end
     }
 
-    /// The buckets for which it was recorded what threads waited for: as long as the JVM's own recorder or a profiler reach back,
-    /// else while somebody looked. Who watches and keeps the last minutes keeps no waits.
+    /// The buckets for which it was recorded what threads waited for: as far as the JVM's own recorder or a profiler
+    /// reaches back, else while a recorder ran. What `fathom watch` keeps of the last minutes does not count.
     pub(crate) fn waits_read(&self) -> Range<usize> {
         const OF_THE_JVM: &str = "jfr";
         let observed = self.observed();
@@ -50,14 +50,14 @@ impl Sources<'_> {
         let spans = self.recording.spans.source.iter().zip(&self.recording.spans.time_ns);
         let of_the_jvm = spans.filter(|(source, _)| Some(**source) == recorder).map(|(_, time_ns)| time_ns);
         let first_ns = self.recording.samples.time_ns.iter().chain(of_the_jvm).min();
-        // The first whole bucket is none in which collectors were still starting.
+        // Collectors have started before the first whole bucket.
         let from_ns = self.grid.start_of(observed.start.saturating_sub(2));
         let reaches_back = first_ns.is_some_and(|first_ns| *first_ns < from_ns);
         if reaches_back || observed.start == 0 { self.recorded() } else { observed }
     }
 
-    /// The buckets whose waits count: those for which they were recorded, and before these those of which who watches kept the long
-    /// ones. What was seen there happened; what was not seen may have.
+    /// The buckets whose waits count: those for which waits were recorded, and earlier ones for which `fathom watch` kept
+    /// the long waits. A wait that was seen there happened; others may be missing.
     pub(crate) fn waits_seen(&self) -> Range<usize> {
         let who = self.recording.strings.find(STANDING);
         let spans = self.recording.spans.source.iter().zip(&self.recording.spans.time_ns);
@@ -95,8 +95,8 @@ impl Sources<'_> {
         Intervals::union(found.into_values().collect())
     }
 
-    /// The buckets for which it was recorded how long threads waited for files: where calls were looked at, and as far as the JVM's
-    /// recorder told of such waits at other times.
+    /// The buckets for which it was recorded how long threads waited for files: where calls were observed, and as far as
+    /// the JVM's recorder reported such waits at other times.
     pub(crate) fn files_read(&self) -> Range<usize> {
         let calls = self.calls_looked_at();
         let time_ns = |row: &u32| self.recording.spans.time_ns[*row as usize];
@@ -109,7 +109,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The buckets of which more than requests is recorded, those at the ends in part.
+    /// The buckets for which more than requests was recorded; those at the ends in part.
     pub(crate) fn recorded(&self) -> Range<usize> {
         let (from_ns, to_ns) = self.observed_ns;
         let first = (0..self.grid.len).find(|index| self.grid.start_of(index + 1) > from_ns).unwrap_or(0);
@@ -117,7 +117,7 @@ impl Sources<'_> {
         first..end
     }
 
-    /// The part of each bucket of which more than requests is recorded.
+    /// The part of each bucket for which more than requests was recorded.
     pub(crate) fn covered(&self) -> Vec<f64> {
         let (from_ns, to_ns) = self.observed_ns;
         let mut covered = self.grid.zeros();

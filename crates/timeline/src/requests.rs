@@ -23,8 +23,8 @@ pub const NOTICED_NS: f64 = 100e6;
 pub struct Requests {
     /// Requests that began.
     pub count: Vec<f64>,
-    /// Median of their latency, in ns, with those around where they are few; `None` where there was no request. Where none began
-    /// because everybody waited, of those that were waited for.
+    /// Median of their latency, in ns, with those around where they are few; `None` where there was no request. If none
+    /// began because all clients waited: of those that were waited for.
     pub p50_ns: Vec<Option<f64>>,
     /// 99th percentile of their latency, in ns; likewise.
     pub p99_ns: Vec<Option<f64>>,
@@ -68,7 +68,7 @@ impl Requests {
         Some(requests.with_silences(grid, silences))
     }
 
-    /// The same, where seconds in which none began because everybody waited are as slow as what was waited for.
+    /// The same, but seconds in which none began because all clients waited are as slow as what was waited for.
     fn with_silences(mut self, grid: Grid, silences: Silences) -> Requests {
         let told = silences.all().into_iter().filter(|silence| silence.is_longer(&self.p99_ns));
         let told: Vec<Silence> = told.collect();

@@ -1,10 +1,10 @@
-//! Whether what was slow came by the clock: at each full minute, say, or in equal distances. What does is made by something that
-//! runs at such times, and that need not be the program.
+//! Whether slowness came by the clock: at each full minute, say, or at equal intervals. If so, something that runs at such
+//! times causes it. That need not be the program.
 //!
-//! Beginnings of slow stretches are put on a circle whose length is the period. If they have nothing to do with the clock they lie
-//! all around it, and it is known how likely their mean is as far from the middle as it is (Rayleigh's test), and how likely
-//! all of them lie on so short an arc. Beginnings that follow each other closely are one; what the service was asked by the clock
-//! is no rhythm of its slowness.
+//! The beginnings of slow stretches are put on a circle whose length is the period. If they do not depend on the clock,
+//! they are spread all around it. Then the chance is known that their mean is this far from the centre (Rayleigh's test),
+//! and that all of them are on so short an arc. Beginnings that follow each other closely count as one. A clock in the
+//! incoming requests is no rhythm of the slowness.
 
 use std::f64::consts::TAU;
 
@@ -31,7 +31,7 @@ const PERIODS_NS: [i64; 9] = [
 /// Fewer beginnings than this tell nothing: two or three may well lie close to each other on a circle.
 const MIN_BEGINNINGS: usize = 5;
 
-/// A rhythm that chance would make more often than in one of a thousand recordings is not told.
+/// A rhythm that chance would make more often than in one of a thousand recordings is not reported.
 const CHANCE: f64 = 0.001;
 
 /// Each period is tried in two ways.
@@ -65,7 +65,7 @@ pub struct Rhythm {
     pub within_ns: i64,
     /// How many there are.
     pub count: usize,
-    /// How likely as clear a one is when there is none.
+    /// How likely so clear a rhythm is by chance.
     pub chance: f64,
 }
 

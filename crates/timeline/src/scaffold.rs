@@ -2,7 +2,7 @@
 
 use fathom_evidence::{Frame, Recording, StackId};
 
-/// A stack of which only the names are known.
+/// A stack that has only names.
 pub(crate) fn stack(recording: &mut Recording, leaf_to_root: &[&str]) -> StackId {
     let frames: Vec<_> = leaf_to_root
         .iter()

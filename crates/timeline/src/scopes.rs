@@ -1,7 +1,7 @@
-//! How much of the heap a pause is about: by the word of whoever recorded it, by its name, else by the JVM's counters.
+//! How much of the heap a pause is about: from the recorder's word, else from the pause's name, else from the JVM's counters.
 //!
-//! A pause of which nobody says what it was belongs to work beside the application only where the collector is known to do
-//! such work. Else it is what the one collector did whose runs were counted then; where both ran, or none is known, it stays
+//! A pause without a word for its kind belongs to concurrent work only if the collector is known to do such work. Otherwise
+//! it is what the one collector did whose runs were counted at that time. If both ran, or neither is known, the scope stays
 //! unknown.
 
 use fathom_evidence::kinds::{counter, subject};
@@ -12,7 +12,7 @@ use crate::states::Scope;
 /// What the JVM's counters say of pauses.
 #[derive(Debug, Default)]
 pub(crate) struct Scopes {
-    /// Whether the collector is known to work beside the application.
+    /// Whether the collector is known to work concurrently.
     works_beside: bool,
     /// When runs of a collector were counted, between two looks, in order of their ends.
     runs: Vec<(i64, i64, Scope)>,
@@ -72,12 +72,12 @@ fn of_word(word: &str, name: &str) -> Option<Scope> {
     }
 }
 
-/// Whether a pause is a full collection by the word of whoever recorded it, or by its name.
+/// Whether a pause is a full collection by the recorder's word or by its name.
 pub(crate) fn is_said_to_be_full(word: &str, name: &str) -> bool {
     of_word(word, name) == Some(Scope::Full)
 }
 
-/// What the pauses of a collector are by the name that its counters have; none of one that works beside the application.
+/// What the pauses of a collector are, by the name in its counters; none for a concurrent one.
 pub(crate) fn stopping_scope(collector: &str) -> Option<Scope> {
     let is = |words: &[&str]| words.iter().any(|word| collector.contains(word));
     if is(&["oncurrent", "CMS", "cycle"]) {
@@ -89,8 +89,8 @@ pub(crate) fn stopping_scope(collector: &str) -> Option<Scope> {
     }
 }
 
-/// Whether a collector is one of those that work beside the application, or belongs to one, by any of its names: as its counters
-/// have it, as Flight Recorder and logs have it, or as a flag.
+/// Whether a collector is a concurrent one, or belongs to one, by any of its names: as its counters have it, as Flight
+/// Recorder and logs have it, or as a flag.
 fn is_beside(collector: &str) -> bool {
     ["G1", "Z", "Shenandoah", "CMS", "Concurrent", "ConcMarkSweep"].iter().any(|family| collector.starts_with(family))
 }

@@ -1,7 +1,7 @@
-//! Short waits for files and for child processes, which are too many to be told one by one: how long they took in all is known.
+//! Short waits for files and for child processes. They are too many to be recorded one by one; only their total time is known.
 //!
-//! The kernel counts for each thread how long it was in waits of a kind. As far as the thread was in certain calls
-//! meanwhile, that was for what these are about. Longer waits and calls have rows of their own, and are not counted twice.
+//! The kernel counts for each thread how long it was in waits of a kind. If the thread was in certain calls meanwhile, it
+//! waited for what these calls are about. Longer waits and calls have rows of their own, and are not counted twice.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ const KINDS: [Kind; 4] = [
             is_blocked(sources, of, UNINTERRUPTIBLE) || is_call(sources, of) && sources.is_of_a_file(of)
         },
     },
-    // Until a child shares the memory no more, has told whether its program runs or what it prints, and has ended.
+    // Waits until a child shares no more memory, has reported whether its program runs or what it prints, and has ended.
     Kind {
         wait: Wait::ProcessBriefly,
         blocked: UNINTERRUPTIBLE,
@@ -54,7 +54,7 @@ const KINDS: [Kind; 4] = [
         wait: Wait::ProcessBriefly,
         blocked: "read_write",
         is_call: |call| matches!(call, "read pipe" | "readv pipe"),
-        // Others read what anybody wrote.
+        // A thread that starts no child may read what any other one wrote.
         is_made_by: |call| is(call, STARTS),
         is_told: |sources, of| is_call(sources, of) && sources.is_of_a_pipe(of),
     },

@@ -1,8 +1,8 @@
-//! The signals that tell slow seconds: what a user of the service, or the service itself, suffers.
+//! The signals that identify slow seconds: what a user of the service, or the service itself, suffers.
 //!
-//! Each signal has a *floor*: less than that harms nobody, whatever it was before. Above the floor
-//! a second is slow when it is also several times worse than the quiet part of the recording, or,
-//! for signals that are zero in a healthy program, when the whole recording is above the floor.
+//! Each signal has a *floor*: a lower value harms no user, whatever it was before. Above the floor a second is slow if it
+//! is also several times worse than the quiet part of the recording. If a healthy program has none of the signal, a second
+//! is also slow if the whole recording is above the floor.
 
 mod hanging;
 pub(crate) mod lasting;
@@ -179,7 +179,7 @@ pub(crate) fn forget_disturbed(values: &mut [f64], account: &Account) {
     disturbed.for_each(|(value, _)| *value = f64::NAN);
 }
 
-/// Where nobody looked a signal is no number, so that it is neither slow nor quiet.
+/// Where nothing was recorded a signal is NaN, so that it is neither slow nor quiet.
 fn forget_unobserved(values: &mut [f64], observed: &Range<usize>) {
     let (from, to) = (observed.start.min(values.len()), observed.end.min(values.len()));
     values[..from].fill(f64::NAN);
@@ -205,13 +205,13 @@ fn losses(account: &Account) -> Vec<Signal> {
     let mut signals = LOSSES.map(|kind| of(kind, &busy)).to_vec();
     let permits = signals.iter_mut().filter(|signal| signal.kind == SignalKind::Permits);
     permits.for_each(|signal| signal.limits.ideal_is_zero = pools::waits_are_long(account));
-    // Where nobody measured the process's CPU there is nothing that it could be a good part of.
+    // If the process's CPU was not measured, nothing counts as a large part of it.
     let process = account.process_cpu_ns.clone().unwrap_or_else(|| vec![f64::INFINITY; account.grid.len]);
     signals.push(of(SignalKind::Collecting, &process));
     signals
 }
 
-/// Signals of time that is lost in itself, in the order in which they are told.
+/// Signals of time that is lost in itself, in the order in which they are reported.
 const LOSSES: [SignalKind; 8] = [
     SignalKind::Stopped,
     SignalKind::FullCollections,
@@ -316,8 +316,8 @@ fn for_good(kind: SignalKind, losses: &[(i64, i64, f64)], account: &Account) -> 
     Signal::new(kind, values)
 }
 
-/// A quota is no slowness where nobody waits. Where requests are known that may have felt its stops, and what holds their threads
-/// up is mostly the wait for a CPU, it needs nothing to compare with.
+/// A quota is no slowness if no request waits. If requests are known that may have felt its stops, and their threads are
+/// held up mostly by waits for a CPU, the signal needs no baseline.
 fn throttled(sources: &Sources<'_>, account: &Account) -> Option<Signal> {
     let quota = Quota::of(sources, account)?;
     let is_felt = quota.may_be_felt(account)? && waits_for_cpus_are_most(account);

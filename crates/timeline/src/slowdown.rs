@@ -76,7 +76,7 @@ pub struct Slowdown {
     pub regimes: Vec<usize>,
     /// What those have of each kind of time; made when it is first asked for, as each part of the slow time has the same.
     pub(crate) baseline_means: Arc<OnceLock<BaselineMeans>>,
-    /// Whether anybody measured how much CPU the process used.
+    /// Whether the CPU use of the process was measured.
     pub(crate) is_cpu_measured: bool,
     /// Signals that detected slow seconds.
     pub signals: Vec<SignalKind>,
@@ -91,7 +91,7 @@ pub struct Slowdown {
 pub struct TriggeredSignal {
     /// Which one.
     pub kind: SignalKind,
-    /// Its value in each bucket; NaN where nobody looked.
+    /// Its value in each bucket; NaN where nothing was recorded.
     pub values: Vec<f64>,
     /// From this value a second is slow.
     pub threshold: f64,
@@ -260,8 +260,8 @@ fn found(sources: &Sources<'_>, account: &Account, options: &SlowdownOptions<'_>
     (highest, or_longer_for_long(account, or_rare_requests(sources, account, found)))
 }
 
-/// What a signal usually is nobody sees in seconds in which more is lost to something else: of threads that wait for one thing
-/// fewer wait for another. So the larger loss comes first, and what is less is compared with the other seconds, if there are enough.
+/// A signal's usual level does not show in seconds that lose more to something else: threads that wait for one thing do not
+/// wait for another. So the larger loss comes first; smaller ones are compared with the other seconds, if there are enough.
 fn beside_larger_ones(
     account: &Account,
     mut detected: Vec<Detection>,
@@ -287,9 +287,9 @@ fn beside_larger_ones(
     beside
 }
 
-/// Where it is known how long requests took, seconds in which they were no later than in others are not slow, whatever was lost
-/// in them: nobody felt it. Where there are hardly any others nobody can tell. What is lost for good (datagrams, attempts to
-/// connect) is not made good by requests that are quick, and what a quota takes is slow only where requests felt it anyway.
+/// If request latency is known, seconds whose requests were no later than in others are not slow, whatever was lost in them: no
+/// user felt it. If there are hardly any other seconds, it is unknown. What is lost for good (datagrams, connection attempts)
+/// still counts when requests are quick. What a quota takes is slow only where requests felt it anyway.
 fn as_requests_felt(account: &Account, mut detected: Vec<Detection>) -> Vec<Detection> {
     let Some(requests) = account.exact_requests() else { return detected };
     let late = late_seconds(requests, &detected);

@@ -82,7 +82,7 @@ pub struct Sources<'a> {
     spans_by_kind: HashMap<StrId, Vec<u32>>,
     /// A live recording has millions of them, and each question is about one name.
     counters_by_name: HashMap<StrId, Vec<u32>>,
-    /// Who talked to whom.
+    /// Which peers exchanged data.
     pub traffic: Traffic<'a>,
     /// Made when it is first asked for, as each cause asks again for each slow stretch.
     pub(crate) calls_looked_at: OnceLock<Intervals>,
@@ -294,8 +294,8 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// The time that the account covers: that of whoever looked at the JVM while it ran (a profiler, a recorder, collectors) where
-/// there is one (a GC log may cover days before it), else everything that is not a request; with the requests around it.
+/// The time that the account covers. If something observed the running JVM (a profiler, a recorder, collectors), it is that
+/// time, as a GC log may cover days before it. Otherwise it is everything but requests. Requests around it are added.
 fn accounted_range(recording: &Recording) -> Option<(i64, i64)> {
     let (from_ns, to_ns) = observed_range(recording)?;
     let Some((first_ns, last_ns)) = range_of_requests(recording) else { return Some((from_ns, to_ns)) };
@@ -333,15 +333,15 @@ fn range_beside_messages(recording: &Recording) -> Option<(i64, i64)> {
 /// tracing within an illness says nothing of how quick requests were before it.
 const REQUESTS_AROUND: i64 = 2;
 
-/// When somebody looked at the JVM while it ran: samples, and what else is neither read from a log nor a request. Spans alone
-/// are no look: nobody knows how long there were none.
+/// When the running JVM was observed: samples, and everything that is neither read from a log nor a request. Spans alone do
+/// not count, because it is unknown how long there were none.
 fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
     let logs = LOGS.map(|log| recording.strings.find(log));
     let request = recording.strings.find(span::REQUEST);
     let counters = recording.counters.rows().filter(|row| !logs.contains(&Some(row.source))).map(|row| row.time_ns);
     let looks = extent(counters.chain(recording.samples.time_ns.iter().copied()))?;
     let seen = recording.spans.rows().filter(|span| !logs.contains(&Some(span.source)) && Some(span.kind) != request);
-    // What was seen to end may have begun long before anybody looked.
+    // A span whose end was recorded may have begun long before the recording.
     let seen = seen.fold(looks, |(from, to), span| (from.min(span.end_ns()), to.max(span.time_ns)));
     // A second of margin: a counter is read at the end of the second it speaks of.
     let from_ns = looks.0.saturating_sub(COUNTER_NS).min(seen.0);
@@ -349,8 +349,8 @@ fn looked_range(recording: &Recording) -> Option<(i64, i64)> {
     Some((from_ns, stopped_until_ns(recording, to_ns)))
 }
 
-/// While the application stands still its recorder reads no counter: a stop that began while somebody looked was looked at to its
-/// end, which is known. A damaged one has no end.
+/// The recorder reads no counter while the application is stopped. A stop that began while it was recorded counts as
+/// observed until its end, which is known. A damaged stop has no end.
 fn stopped_until_ns(recording: &Recording, to_ns: i64) -> i64 {
     const LONGEST_NS: i64 = 3_600_000_000_000;
     let began_ns = to_ns.saturating_add(COUNTER_NS);

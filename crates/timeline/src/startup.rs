@@ -1,9 +1,8 @@
 //! How long the JVM was starting up.
 //!
-//! While it starts a JVM compiles what it runs, and interprets until then: that is its job, not a
-//! slowdown, unless requests say otherwise. Start-up is over when compiling has died down, and
-//! in any case when more code has been compiled than the code cache can hold: from then on code
-//! is thrown away and compiled again.
+//! A starting JVM interprets its code and compiles it. That is not a slowdown, unless requests say otherwise. Start-up is
+//! over when compilation has died down, at the latest when more code has been compiled than the code cache can hold: from
+//! then on code is thrown away and compiled again.
 
 use fathom_evidence::kinds::counter;
 

@@ -35,7 +35,7 @@ pub enum ThreadState {
     Unsent(Hold),
     /// A thread had nothing to do, for a reason that is known: its queue was empty, say.
     Idle,
-    /// Nobody looked, or nobody can say what was waited for.
+    /// Nothing was recorded, or what was waited for is unknown.
     Unknown,
 }
 
@@ -80,7 +80,7 @@ pub enum Stop {
     WaitingCollector(Collection),
     /// Another operation of the VM thread.
     Operation,
-    /// The whole process, by somebody else: a signal, a debugger, a freezer.
+    /// The whole process, from outside: a signal, a debugger, a freezer.
     Process,
     /// The whole machine, from below.
     Machine,
@@ -114,9 +114,9 @@ pub enum Scope {
     Young,
     /// The whole heap in one pause.
     Full,
-    /// Work beside the application and its short pauses.
+    /// Concurrent work and its short pauses.
     Concurrent,
-    /// A pause of which nobody knows whether it was young or full.
+    /// A pause that may be young or full: it is unknown which.
     Unknown,
 }
 
@@ -131,14 +131,14 @@ pub enum Origin {
     Explicit,
     /// Metaspace reached its threshold.
     Metaspace,
-    /// The collector's own reasons, for which nobody was short of memory: a timer, warming up, a proactive cycle.
+    /// The collector's own reasons, without a lack of memory: a timer, warming up, a proactive cycle.
     Timer,
     /// A cause that is not known here.
     Other,
 }
 
 impl Origin {
-    /// From the cause that the JVM gives; a collection without one is for want of memory, as nearly all are.
+    /// From the cause that the JVM gives. A collection without one was needed for memory, as nearly all are.
     pub fn of_cause(cause: &str) -> Origin {
         let named = |list: &[&str]| list.iter().any(|name| cause.contains(name));
         if cause.contains("CodeCache GC") {
@@ -165,7 +165,7 @@ impl Origin {
     }
 }
 
-/// Causes by which somebody asks for a collection.
+/// Causes of collections that were requested.
 const EXPLICIT: &[&str] = &[
     "System.gc()",
     "Diagnostic Command",
@@ -176,7 +176,7 @@ const EXPLICIT: &[&str] = &[
     "Full GC Alot",
     "WhiteBox",
     "Update Allocation Context Stats",
-    // CMS was at work beside the application when somebody asked: what came for want of room it calls a failure.
+    // A collection was requested during a CMS cycle. If there was no room, CMS calls it a failure instead.
     "concurrent mode interrupted",
 ];
 
@@ -215,7 +215,7 @@ pub enum Hold {
     Retransmission,
     /// Room at the peer, which does not read.
     Window,
-    /// The congestion window, or what nobody can tell.
+    /// The congestion window, or an unknown reason.
     Other,
 }
 

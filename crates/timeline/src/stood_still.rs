@@ -1,7 +1,7 @@
-//! When the whole machine stood still: its hypervisor moved or copied it, or gave all of its CPUs to others at once.
+//! When the whole machine was suspended: its hypervisor moved or copied it, or gave all of its CPUs to others at once.
 //!
-//! A thread of the recorder that only sleeps tells when no CPU took its timer's interrupt. That may be true of one CPU
-//! while others go on. So a stall counts only if nothing else that is recorded happened meanwhile, where so much happens at other
+//! A thread of the recorder that only sleeps notices when no CPU handled its timer interrupt. That may be true of one CPU
+//! while others go on. So a stall counts only if nothing else was recorded during it, and so much is recorded at other
 //! times that this cannot be chance.
 
 use fathom_evidence::StrId;
@@ -12,7 +12,7 @@ use crate::intervals::Intervals;
 use crate::sources::Sources;
 use crate::traffic::users;
 
-/// Shorter ones nobody feels.
+/// Shorter ones are not felt.
 const MIN_STALL_NS: i64 = 20_000_000;
 
 /// What belongs to the beginning or the end of a stall may lie so far within it.
@@ -32,7 +32,7 @@ const NO_SIGN: &[&str] = &[span::HOST_STALL, span::OWN_ACTION, span::NOT_RECORDE
 pub struct StoodStill {
     /// As far as that is certain.
     pub surely: Intervals,
-    /// When nobody can tell it from one CPU that did: so little happens there.
+    /// When it may have been only one CPU: too little happens there to tell.
     pub perhaps: Intervals,
 }
 
@@ -70,7 +70,7 @@ impl Events {
         Events(at_ns)
     }
 
-    /// Whether the machine stood still while a thread was woken late; nothing where nobody can tell.
+    /// Whether the machine stood still while a thread was woken late; `None` if unknown.
     fn stood_still(&self, late: &Span) -> Option<bool> {
         let (from_ns, to_ns) = (late.time_ns.saturating_add(EDGE_NS), late.end_ns().saturating_sub(EDGE_NS));
         if self.count(from_ns, to_ns) > 0 {

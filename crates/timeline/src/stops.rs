@@ -1,8 +1,8 @@
 //! When the whole application stood still, and why.
 //!
-//! The same stop may be reported as a safepoint, as a pause of the collector, and as an operation
-//! of the VM thread, and with stock settings only some of these are recorded. Each stop is taken
-//! once: from its safepoint if that is known, else from what is.
+//! The same stop may be reported as a safepoint, as a pause of the collector, and as an operation of the VM thread. Stock
+//! settings record only some of these. Each stop is taken once: from its safepoint if that is known, else from another
+//! report.
 
 use fathom_evidence::detail::{Gc, Safepoint, VmOperation, from_text};
 use fathom_evidence::kinds::{counter, span};
@@ -77,7 +77,7 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
     stops
 }
 
-/// Phases of collections that look at the heap for somebody and collect nothing, as logs name them.
+/// Phases of collections that inspect the heap on request and collect nothing, as logs name them.
 const LOOKS: [&str; 2] = ["Class Histogram", "Heap Dump"];
 
 fn looks_at_heap(sources: &Sources<'_>) -> Intervals {
@@ -102,7 +102,7 @@ fn apart(stops: Vec<StopSpan>, looks: &Intervals) -> Vec<StopSpan> {
     stops.into_iter().flat_map(parts).collect()
 }
 
-/// When somebody had stopped the whole process.
+/// When the whole process had been stopped from outside.
 pub(crate) fn of_process(sources: &Sources<'_>) -> Intervals {
     Intervals::union(sources.spans(span::PROCESS_STOPPED).map(|stop| (stop.time_ns, stop.end_ns())).collect())
 }
@@ -120,8 +120,8 @@ fn outside(mut stops: Vec<StopSpan>, process: &Intervals, machine: &Intervals) -
     stops
 }
 
-/// Collections of which only the whole is recorded: each stopped the application for the sum of its pauses, as far as that
-/// can be placed from its beginning on.
+/// Collections that are recorded only as a whole: each stopped the application for the sum of its pauses. The stop is
+/// placed at its beginning, as far as that is possible.
 fn of_whole_collections(sources: &Sources<'_>, causes: &Causes) -> Vec<StopSpan> {
     let stop = |gc: Span| {
         let detail: Gc = from_text(sources.recording.text(gc.detail));
@@ -223,8 +223,8 @@ fn of_safepoint(pauses: &[StopSpan], safepoint: &StopSpan, safepoints: &Interval
     near(pauses, safepoint).filter(is_own).copied().collect()
 }
 
-/// What was done at a safepoint. A collection is all of it if it took most of the time; a longer operation has one within it, as a
-/// heap dump has. Where nobody named the operation it is the collection, which may have taken long to be reached.
+/// What was done at a safepoint. A collection is all of it if it took most of the time. A longer operation, say a heap
+/// dump, has one within it. If the operation has no name it is the collection, which may have taken long to be reached.
 fn done(at_safepoint: StopSpan, pauses: &[StopSpan], is_named: bool) -> Vec<StopSpan> {
     let cut = |pause: &StopSpan| StopSpan {
         from_ns: pause.from_ns.max(at_safepoint.from_ns),
@@ -240,7 +240,7 @@ fn done(at_safepoint: StopSpan, pauses: &[StopSpan], is_named: bool) -> Vec<Stop
     }
 }
 
-/// What of a stop is not told by those that are known. A short one beside a long one does not tell the long one.
+/// The part of a stop that no known stop covers. A short one next to a long one does not cover the long one.
 fn beyond(known: &Intervals, stop: StopSpan) -> Vec<StopSpan> {
     let (from, to) = (stop.from_ns.saturating_sub(SLACK_NS), stop.to_ns.saturating_add(SLACK_NS));
     if known.within_ns(from, to) == 0 {

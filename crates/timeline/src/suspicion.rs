@@ -1,9 +1,9 @@
-//! Seconds in which something below Java may have been slow although nobody is known to have suffered.
+//! Seconds in which something below Java may have been slow although no user is known to have suffered.
 //!
-//! Without the latency of requests a program that does the same work at a higher price looks well: no
-//! thread waits, no CPU is short. What can be seen is that the kernel and the JVM use more CPU on the
-//! application's threads. That alone is no slowdown, since more traffic does the same, so it is a
-//! question to the causes and not an answer: only a mechanism that explains it makes it one.
+//! Without request latency, a program that does the same work at a higher price looks well: no thread waits, and there is
+//! enough CPU. But the kernel and the JVM use more CPU on the application's threads, which is visible. More traffic does
+//! the same, so this alone is no slowdown. It is a question to the causes: only a mechanism that explains it makes it a
+//! slowdown.
 
 use fathom_evidence::kinds::event;
 

@@ -1,4 +1,4 @@
-//! Who talked to whom: the requests that came to the process, the calls that it made, and which peers are services.
+//! Which peers exchanged data: the requests that came to the process, the calls that it made, and which peers are services.
 
 pub(crate) mod called;
 pub(crate) mod calls;
@@ -63,12 +63,12 @@ impl<'a> Traffic<'a> {
         users::quantile(&mut users::lengths(self.requests().filter(is_meant)), 0.99)
     }
 
-    /// Whether they were measured at sockets, and not told by who waited for them.
+    /// Whether they were measured at sockets, and not reported by their clients.
     pub(crate) fn requests_are_measured(&self) -> bool {
         users::are_measured(self.recording, &self.rows)
     }
 
-    /// Those of the leading port that were measured at its sockets, whoever else knows how long requests took.
+    /// Requests of the leading port that were measured at its sockets, whether or not another source has request latency.
     pub fn measured_requests(&self) -> impl Iterator<Item = &Request> {
         self.at_sockets.requests.iter()
     }
@@ -89,7 +89,7 @@ impl<'a> Traffic<'a> {
         &self.calls.exact
     }
 
-    /// Calls that looks at connections told of, to some ms and not all of them.
+    /// Calls found by polling connections: accurate to some ms, and not all of them.
     pub fn coarse_calls(&self) -> &[Call] {
         &self.calls.coarse
     }

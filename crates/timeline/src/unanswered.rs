@@ -1,5 +1,5 @@
-//! Requests that nobody answered while somebody looked. A service that hangs looks like that, and one whose clients wait for news
-//! (long polls), which answers late because there is nothing to say.
+//! Requests that got no answer during the recording. A hanging service looks like that, and so does one whose clients wait
+//! for news (long polls): it answers late because there is nothing to say.
 
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
@@ -8,7 +8,7 @@ use crate::partition::Segment;
 use crate::sources::Sources;
 use crate::traffic::users::{Answer, Request, count, lengths, quantile};
 
-/// Fewer than this may be of somebody who never wanted an answer.
+/// Fewer than this may come from a client that never wanted an answer.
 const MIN_UNANSWERED: f64 = 3.0;
 
 /// Requests are unanswered for longer than so many times what others of their port take to be answered: long polls are not.

@@ -1,8 +1,8 @@
-//! What threads wait for: from what a wait looks like to what it is.
+//! What threads wait for: derives what a wait is from what it looks like.
 //!
-//! A wait for something that has a name is known by the frames below which a thread waits, else by the class that it parked on; both
-//! stand in the row of the state (`states/rows.rs`). That a thread has nothing to do is derived (`idle`). What neither tells is
-//! [`Wait::Unnamed`]: it stays in the total, and is never a lock.
+//! A wait for something that has a name is known by the frames below which a thread waits, else by the class that it parked
+//! on. Both are in the row of the state (`states/rows.rs`). That a thread has nothing to do is derived (`idle`). Any other
+//! wait is [`Wait::Unnamed`]: it stays in the total, and is never a lock.
 
 use std::collections::HashMap;
 
@@ -27,8 +27,8 @@ const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 /// Pools in which a thread waits at a latch of the JDK until another thread hands an object over: it is no task that it waits for.
 const HANDED_OVER: &[&str] = &["org.apache.tomcat.jdbc.pool.FairBlockingQueue."];
 
-/// Beginnings of frames in which a thread waits for a lock, for a permit, or for another thread at all, where nobody but its
-/// stack tells what it parked on.
+/// Beginnings of frames in which a thread waits for a lock, for a permit, or for another thread at all, where only its
+/// stack shows what it parked on.
 const LOCKING: &[&str] = &[
     "ObjectMonitor::enter",
     "ObjectMonitor::EnterI",
@@ -57,7 +57,7 @@ pub(crate) struct Waits<'v, 'a> {
     sources: &'v Sources<'a>,
     places: Places,
     by_stack: HashMap<StackId, Option<ThreadState>>,
-    /// The same for threads of which only a stack is known.
+    /// The same for threads that have only a stack.
     standing: HashMap<StackId, Option<ThreadState>>,
 }
 
@@ -79,14 +79,14 @@ impl<'v, 'a> Waits<'v, 'a> {
         }
         let of_frames = self.of_frames(park.stack_id);
         let state = match of_class(class) {
-            // A lock is a lock whoever wants it, but a pool or a queue has locks of its own.
+            // A lock is a lock whichever thread wants it, but a pool or a queue has locks of its own.
             Some(state @ ThreadState::Blocked(Wait::Lock)) if of_frames != Some(POOL) => state,
             of_class => of_frames.or(of_class).unwrap_or(UNNAMED),
         };
         self.in_place(park, state)
     }
 
-    /// What a read that the JVM tells of waited for. A thread that does nothing but read from a pipe waits for what it is told to do.
+    /// What a read reported by the JVM waited for. A thread that does nothing but read from a pipe waits for instructions.
     pub(crate) fn of_file(&mut self, read: &Span, state: ThreadState) -> ThreadState {
         let recording = self.sources.recording;
         // A pipe has no name.
@@ -104,8 +104,8 @@ impl<'v, 'a> Waits<'v, 'a> {
         }
     }
 
-    /// What a wait is, given where the thread waits. Whoever waits for a permit in the idle branch of its loop lacks none, nor is it
-    /// known where nobody can tell what the place is; a lock that the JDK's own pools take for their queue is nobody's.
+    /// What a wait is, given where the thread waits. A thread lacks no permit in the idle branch of its loop. If the place
+    /// is unknown, so is the wait. A lock that the JDK's own pools take for their queue counts for no thread.
     fn in_place(&self, wait: &Span, state: ThreadState) -> ThreadState {
         match (self.places.place(wait.tid, wait.stack_id), state) {
             (Some(Place::Jdk), PERMIT | UNNAMED) => IDLE,
@@ -139,7 +139,7 @@ pub fn is_class_initialization(recording: &Recording, wait: &Span) -> bool {
         && !is_below(recording, wait.stack_id, &["java.lang.Object.wait"])
 }
 
-/// Whether a wait is for a lock that one thread has at a time, by what it parked on or where it is; a condition of one is none.
+/// Whether a wait is for a lock with one owner at a time, by what it parked on or where it is. Conditions do not count.
 fn is_for_a_mutex(recording: &Recording, wait: &Span) -> bool {
     of_class(recording.text(wait.name)) == Some(LOCK) || is_below(recording, wait.stack_id, LOCKING)
 }
@@ -242,8 +242,8 @@ pub fn waits_for_memory(recording: &Recording, stack: StackId) -> bool {
     symbols.any(|symbol| RECLAIM.contains(&symbol))
 }
 
-/// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page, the resolver of names,
-/// a service whose answer the thread is about to read. Others end with work that comes, or not: nobody can say.
+/// What a wait in the kernel is by its kind or its frames, where the JVM says nothing of it: a page fault, a DNS lookup, or
+/// a service whose answer the thread is about to read. Other waits may end with work that comes, or not: that is unknown.
 pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: Option<ThreadState>) -> ThreadState {
     let is_for_memory = || waits_for_memory(sources.recording, blocked.kernel_stack_id);
     match (sources.recording.text(blocked.name), of_frames) {
@@ -256,7 +256,7 @@ pub(crate) fn of_kernel_wait(sources: &Sources<'_>, blocked: &Span, of_frames: O
     }
 }
 
-/// Whether a thread waits in the kernel for somebody to write into a pipe: of a child that has ended nobody knows the descriptor any more.
+/// Whether a thread waits in the kernel for data in a pipe. After a child has ended, its descriptor is unknown.
 fn reads_a_pipe(recording: &Recording, kernel_stack: StackId) -> bool {
     const READING: &[&str] = &["anon_pipe_read", "pipe_read", "pipe_wait_readable", "pipe_wait"];
     let frames = recording.stacks.leaf_to_root(kernel_stack).take(READING.len());

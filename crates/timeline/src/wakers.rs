@@ -1,4 +1,4 @@
-//! Who let a waiting thread go on: whoever gave a lock away, or wrote an answer.
+//! Which thread let a waiting one go on: the one that released a lock, or wrote an answer.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! How soon slowness of requests is noticed, and how often nothing is taken for something: two days of seven services, simulated
-//! second by second with known slowdowns on the second day, given to `fathom watch`, to a fixed threshold and to z-scores.
+//! How soon slow requests are noticed, and how often there is a false alarm. Two days of seven services are simulated second by
+//! second, with known slowdowns on the second day, and given to `fathom watch`, to a fixed threshold and to z-scores.
 //!
 //! `cargo run --release -p fathom-watch --example simulate -- [SEEDS]` (`bench/watch/run`)
 
@@ -15,7 +15,7 @@ const HOUR_S: i64 = 3_600;
 /// An alarm so long after a slowdown has ended still belongs to it.
 const AFTER_S: i64 = 30;
 
-/// Alarms closer than this are one: nobody records twice within a cool-down.
+/// Alarms closer than this count as one: a cool-down allows only one recording.
 const COOL_DOWN_S: i64 = 600;
 
 /// Numbers that look like chance (xorshift64*).
@@ -132,11 +132,11 @@ fn second(at_s: i64, healthy: Healthy, planted: &[Planted], chance: &mut Chance)
     let mut answered = Latencies::default();
     for _ in 0..chance.poisson(per_s) {
         let mut ms = median_ms * factor * (spread * chance.normal()).exp();
-        // Nobody draws lots where none is late, so that healthy seconds are the same whatever is planted.
+        // No random number is drawn if no request is late, so that healthy seconds are the same whatever is planted.
         if late > 0.0 && chance.unit() < late {
             ms += 50.0;
         }
-        // Who comes while everything stands still waits for the rest of it.
+        // A request that arrives during a stall waits for the rest of it.
         let since_ms = chance.unit() * 1000.0;
         if since_ms < stood_ms {
             ms += stood_ms - since_ms;
@@ -146,7 +146,7 @@ fn second(at_s: i64, healthy: Healthy, planted: &[Planted], chance: &mut Chance)
     PortSecond { answered, under_way: 0 }
 }
 
-/// Somebody who tells when requests are slow.
+/// A detector that reports when requests are slow.
 trait Judge {
     fn see(&mut self, at_s: i64, second: &PortSecond) -> bool;
 }
@@ -166,8 +166,8 @@ impl Judge for Watch {
     }
 }
 
-/// The 95th percentile of each second above a limit for ten seconds: twice the highest of the first hour's, as somebody would
-/// set it who has looked at the service for that long.
+/// The 95th percentile of each second above a limit for ten seconds. The limit is twice the highest of the first hour,
+/// as an engineer who has looked at the service for that long would set it.
 #[derive(Default)]
 struct Fixed {
     highest_ms: f64,

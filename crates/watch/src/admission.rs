@@ -1,5 +1,5 @@
-//! Whether a reason becomes a recording: one for each event of the host, a cool-down, budgets of each JVM and of the host, never two
-//! recordings of one JVM at once. Pure but for the clock that it is given. What is not recorded is counted, with why.
+//! Decides whether a reason becomes a recording. Limits: one recording per event of the host, a cool-down, budgets of each JVM and
+//! of the host, never two recordings of one JVM at once. Pure except for the given clock. Refused reasons are counted by cause.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -164,7 +164,7 @@ impl Admission {
         skip.is_to_be_reported() && is_new
     }
 
-    /// Asks for a recording, at `now_s` of a clock that nobody sets; what the calendar says is asked of the trigger's time. Where it is
+    /// Asks for a recording at `now_s` of a monotonic clock. Rules of the calendar use the trigger's time. If it is
     /// granted, [`Admission::ended`] has to follow.
     pub fn ask(&mut self, asked: &Question<'_>, now_s: i64) -> Answer {
         while self.begun_s.front().is_some_and(|(time_s, ..)| *time_s <= now_s - HOUR_S) {
@@ -230,7 +230,7 @@ impl Admission {
         Answer { skip, times_today: 0, event }
     }
 
-    /// Whoever asks by hand waits for no cool-down and for no other JVM, and has no limit of reasons.
+    /// A request by hand waits for no cool-down and for no other JVM, and has no limit of reasons.
     fn before_all(&self, asked: &Question<'_>, wall_s: i64) -> Option<Skip> {
         match () {
             () if self.running.contains(&asked.jvm) => Some(Skip::Running),

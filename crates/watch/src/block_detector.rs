@@ -1,8 +1,8 @@
 //! One time scale: blocks of one length, compared with the history of such blocks.
 //!
-//! It tells when several blocks in a row are higher by some levels than everything in that history, of the last four hours and of
-//! the same time yesterday, but the highest 0.2 %. While it tells nothing is learned, so that the same is seen again; what was
-//! reported three times within a day is taken for what the service does.
+//! It reports when several blocks in a row are some levels higher than the history: the last four hours and the same
+//! time yesterday, without the highest 0.2 %. While it reports, it learns nothing, so that the same is noticed again.
+//! What was reported three times within a day counts as normal for the service.
 
 use std::collections::VecDeque;
 

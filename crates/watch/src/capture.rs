@@ -1,4 +1,4 @@
-//! One recording: the time before from the ring, and some more with everything else that may be recorded.
+//! One recording: the time before from the ring, then some more time with everything else that may be recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,12 +1,12 @@
-//! Whether a port has turned slower than it ever is, by its own history and nothing else.
+//! Whether a port has become slower than it ever is, judged by its own history only.
 //!
-//! What is judged is a *point*: the 95th percentile, or the median, of at least twenty requests. Points are compared on several time scales: one
-//! by one, and as medians of 10, 60 and 300, so that each length of slowness has a scale that sees it soon. A scale compares with
-//! its own history, that of the last four hours and of the same time yesterday: it tells when several blocks in a row are half
-//! as slow again as everything in that history but the highest 0.2 % (or lie between two usual heights, where next to nothing does). So whatever the service does again and again (bursts,
-//! collections, jobs) is usual on the scale on which it shows, and what changes over hours (the rhythm of a day) is learned on
-//! the way. While it is slow nothing is learned, so that the same is seen again; what was reported three times within a day is
-//! taken for what the service does.
+//! What is judged is a *point*: the 95th percentile, or the median, of at least twenty requests. Points are compared on
+//! several time scales: one by one, and as medians of 10, 60 and 300, so that each length of slowness has a scale that notices
+//! it soon. Each scale has its own history: the last four hours and the same time yesterday. It reports when several blocks in
+//! a row are half as slow again as everything in that history except the highest 0.2 % (or lie between two usual heights,
+//! where there are next to no blocks). So what the service does again and again (bursts, collections, jobs) is usual on the
+//! scale on which it shows, and slow changes (the rhythm of a day) are learned on the way. While a scale reports, it learns
+//! nothing, so that the same is noticed again. What was reported three times within a day counts as normal for the service.
 //!
 //! How often that is wrong can be said without knowing how latencies are distributed: where blocks come in no particular order,
 //! that the next k are all higher than the N before has a probability of k! N! / (N + k)! (records: Chandler 1952, Rényi

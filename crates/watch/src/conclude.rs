@@ -1,7 +1,7 @@
-//! From a recording that has ended to an incident that is reported: finish it, explain it, write the verdict beside it, report it, make room.
+//! Turns an ended recording into a reported incident: finish, explain, write the verdict beside it, report, free space.
 //!
-//! One after the other on one thread, each in a process of its own with low priority: reading a recording takes memory and CPU
-//! that the host gets back, and whatever happens to such a process happens to no other.
+//! Recordings are handled one after the other on one thread, each in a process of its own with low priority. Reading a
+//! recording takes memory and CPU, which the host gets back; a failure of such a process affects no other.
 
 use std::collections::VecDeque;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -78,7 +78,7 @@ impl Queue<'_> {
     }
 }
 
-/// Works until it is sent that no job follows (`None`), or nobody is left who could bring one.
+/// Works until it receives `None` (no job follows) or all senders are gone.
 pub(crate) fn work(
     program: &Path,
     jobs: &Receiver<Option<Job>>,
@@ -99,7 +99,7 @@ pub(crate) fn work(
             let _ = minutes.send(minutes::Message::Row(Box::new(row)));
         }
         let newest = incident.folder.clone();
-        // Nobody listens when the service ends for good.
+        // The receiver is gone when the service ends for good.
         let _ = reporter.send(Message::Verdict(Box::new(incident), tell));
         retention::make_room(&folder, max_bytes, &newest);
     }

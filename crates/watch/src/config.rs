@@ -1,6 +1,6 @@
-//! The configuration: what is watched, when something is recorded, who is notified.
+//! The configuration: what is watched, when a recording is made, who is notified.
 //!
-//! A file in TOML. Everything has a default; what is not known is refused, with its line, before anything starts.
+//! A TOML file. Everything has a default. What is not known is refused, with its line, before anything starts.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// Whoever does not say what he wants, or does not listen, is not waited for.
+/// A client that sends no request or does not read the answer is given up after this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A request is one short line.
 const REQUEST_MAX_BYTES: u64 = 256;
 
-/// Somebody wants a recording of this JVM, or of all; the answer goes to `answer`.
+/// A request to record this JVM, or all; the answer goes to `answer`.
 #[derive(Debug)]
 pub struct Request {
     /// The JVM; all without one.
@@ -74,7 +74,7 @@ pub(crate) fn answers(folder: &Path) -> bool {
 
 /// Takes the socket away: the service ends.
 pub(crate) fn end(folder: &Path) {
-    // Somebody may have cleared the folder.
+    // The folder may have been cleared.
     let _ = std::fs::remove_file(place(folder));
 }
 

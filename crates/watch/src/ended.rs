@@ -1,5 +1,5 @@
-//! How a JVM ended, in words, and whether that is a reason to be reported: one that vanishes without being asked to takes the requests with it
-//! that it was working on.
+//! How a JVM ended, in words, and whether that must be reported. A JVM that vanishes without being asked to end loses
+//! the requests that it was working on.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! Finds JVMs as they appear. Processes that were looked at are looked at again more and more rarely: a launcher becomes
-//! a JVM later, most never do.
+//! Finds JVMs as they appear. Known processes are looked at again, more and more rarely: a launcher becomes a JVM
+//! later, most processes never do.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
@@ -24,7 +24,7 @@ struct Known {
     wait: Duration,
 }
 
-/// Tells each JVM once, until nobody listens. On a thread of its own, as looking at a process may hang.
+/// Sends each JVM once, until the receiver is gone. On a thread of its own, because looking at a process may hang.
 pub(crate) fn work(found: &Sender<Jvm>) {
     let own = std::process::id();
     let mut known: HashMap<u32, Known> = HashMap::new();

@@ -1,5 +1,5 @@
-//! What begins together on one host is one event: a neighbour that takes the CPUs makes all services slow at once. It is recorded at the
-//! JVM that shows it first and reported once, with the other JVMs that it hit. Pure.
+//! What begins together on one host is one event: a neighbour that takes the CPUs makes all services slow at once. The
+//! event is recorded at the JVM that shows it first, and reported once with the other affected JVMs. Pure.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! A JVM that has nothing to do is looked at rarely: most of what looking costs is waking up for it.
+//! A JVM that has nothing to do is looked at rarely, because waking up is most of the cost of a look.
 
 use crate::port::PortSecond;
 use crate::signals::Second;

@@ -1,4 +1,4 @@
-//! What is reported of one recording: why it was made, what was found, where it is.
+//! What is reported about one recording: why it was made, what was found, where it is.
 
 use std::path::PathBuf;
 

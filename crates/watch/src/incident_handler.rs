@@ -253,7 +253,7 @@ impl IncidentHandler {
             Ok(captured) => self.hand_on(watched, begun, captured),
             Err(error) => {
                 self.log("recording_failed", trigger, &[("error", error.to_string().into())]);
-                // There is nothing that it would be about; if it stays, nobody is misled.
+                // The recording failed, so this file describes nothing. If it stays, it is harmless.
                 let _ = sidecars::remove(&folder, sidecars::BEGUN);
             }
         }

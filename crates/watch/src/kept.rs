@@ -1,5 +1,5 @@
-//! Reasons that become no recording, because of a budget, a cool-down or another JVM that is recorded for the same event: what is in the
-//! ring is kept as a small recording. That costs the JVM nothing, so it is always done.
+//! Reasons that become no recording because of a budget, a cool-down, or another JVM that is recorded for the same
+//! event. The rows in the ring are kept as a small recording. That costs the JVM nothing, so it is always done.
 
 use std::path::Path;
 
@@ -91,7 +91,7 @@ impl Kept {
     }
 }
 
-/// Writes rows of a ring as a recording that ended because of this, in which somebody looked closely for some of the time.
+/// Writes rows of a ring as a recording that ended because of this. Only the given part of it was observed closely.
 pub(crate) fn write(
     path: &Path,
     (pid, start_ticks): JvmKey,

@@ -10,7 +10,7 @@ use prometheus_client::registry::Registry;
 use crate::levels::Level;
 use crate::port::PortSecond;
 
-/// What a time series is told apart by: names and values.
+/// What identifies a time series: names and values.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 
 /// The first bucket ends here, in s: at a power of two of ns, where levels end as well. Each other one is twice as long.
@@ -18,7 +18,7 @@ const FIRST_S: f64 = (1_u64 << 18) as f64 / 1e9;
 /// The last one ends at 34 s.
 const BUCKETS: u16 = 18;
 
-/// Ports of a JVM that are told apart.
+/// Most ports of a JVM that have their own histogram.
 const MOST_PORTS: usize = 32;
 
 /// The histograms.

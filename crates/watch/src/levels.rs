@@ -1,7 +1,7 @@
 //! Latencies as the kernel counts them: four levels to each doubling.
 //!
-//! A level is known to about a fifth, which is less than latencies of a healthy service differ from minute to minute, and makes
-//! histories small: a day of one port is a few kilobytes.
+//! A level is exact to about a fifth; latencies of a healthy service differ more than that from minute to minute.
+//! Histories stay small: a day of one port is a few kilobytes.
 
 /// Levels that there are: the lowest is everything below 1.25 µs, the highest some minutes.
 pub const LEVELS: usize = 112;

@@ -1,15 +1,15 @@
-//! `fathom watch`: there when it happens.
+//! `fathom watch`: continuous monitoring of the JVMs of a host.
 //!
-//! A service on the host that reads a few cheap signals of each JVM all the time, keeps the last minute in memory, notices
-//! when a JVM turns slow, records more with the time before, has it explained, and tells somebody. Three parts:
+//! The service reads a few cheap signals of each JVM all the time and keeps the last minute in memory. When a JVM turns
+//! slow, the service records more together with the time before, explains the recording, and reports it. Three parts:
 //!
-//! * **Pure decisions**, without clock and I/O: [`signals`] of a second from the rows that collectors find, [`triggers`] from
-//!   signals ([`port`] for requests with [`change_detector`] and [`rare`], [`rules`]), and the [`admission`] that says what becomes a recording.
+//! * **Pure decisions**, without clock and I/O: [`signals`] turns the rows of a second into signals, [`triggers`] turns signals into
+//!   reasons ([`port`] for requests with [`change_detector`] and [`rare`], [`rules`]), and [`admission`] decides what becomes a recording.
 //! * **One `watched_jvm` for each JVM**, a thread that looks, keeps the [`ring`] and records (`capture`).
 //! * **The `service`** around them: finding JVMs, explaining (`conclude`), telling, keeping the folder small (`retention`), a row of each JVM and
 //!   minute ([`minutes`]), signals.
 //!
-//! Nothing is done to a JVM that it would feel, unless the configuration asks for it.
+//! Nothing is done that a JVM would feel, unless the configuration asks for it.
 
 pub mod admission;
 mod block_detector;

@@ -1,4 +1,4 @@
-//! What happens, one JSON object in a line of standard output: for the journal and whoever reads it.
+//! What happens, as one JSON object per line of standard output: for the journal and its readers.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ pub(crate) fn line(event: &str, about: &[(&str, Value)]) {
     object.insert("event".to_owned(), event.into());
     object.extend(about.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
     let text = Value::Object(object).to_string();
-    // Whoever reads may be gone; watching goes on.
+    // The reader may be gone; watching goes on.
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }

@@ -1,5 +1,5 @@
-//! JVMs that have ended while nobody watched, because the service was killed: what was in their rings becomes a recording. Both may
-//! have gone for the same reason, and nobody else was there.
+//! JVMs that ended while the service was down because it was killed: the content of their rings becomes a recording.
+//! Both may have ended for the same reason, and nothing else has recorded it.
 
 use std::path::{Path, PathBuf};
 

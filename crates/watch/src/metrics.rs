@@ -146,7 +146,7 @@ impl Metrics {
     }
 }
 
-/// Whoever asks slowly is not answered.
+/// A client that sends its request slower than this gets no answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A request line and its headers are smaller.

@@ -1,10 +1,10 @@
-//! Tells systemd how far the service is (`sd_notify`): a datagram to the socket that it names.
+//! Reports the state of the service to systemd (`sd_notify`): a datagram to the socket that systemd names.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Who is notified; nobody where the service was not started by systemd.
+/// Where notifications go; `None` if the service was not started by systemd.
 #[derive(Debug)]
 pub(crate) struct Notify(Option<(UnixDatagram, SocketAddr)>);
 

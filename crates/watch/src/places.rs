@@ -1,4 +1,4 @@
-//! Whose JVMs are watched where there are more than places for them. A user who starts many of them must not keep the services of
+//! Which JVMs are watched if there are more JVMs than places. A user who starts many JVMs must not keep the services of
 //! others from being watched.
 
 use std::collections::HashMap;
@@ -8,8 +8,8 @@ use crate::host_events::JvmKey;
 /// While JVMs of others wait, one user's have all places but a third of them.
 const KEPT_FOR_OTHERS: usize = 3;
 
-/// The JVM that gives its place to one of `uid`: the youngest of the user who has the most, of whom least was learned. None where
-/// nobody has more than his part.
+/// The JVM that gives its place to one of `uid`: the youngest of the user who has the most, because the least was
+/// learned about it. `None` if no user has more than a fair share.
 pub(crate) fn gives_way(watched: &[(JvmKey, u32)], max: usize, uid: u32) -> Option<JvmKey> {
     let kept = max / KEPT_FOR_OTHERS;
     let mut counts: HashMap<u32, usize> = HashMap::new();

@@ -1,12 +1,12 @@
 //! One port of one JVM: its requests of each second, and whether they turned slow, stalled or hung.
 //!
-//! * *slow*: two [`ChangeDetector`]s, which know how long requests take, at the 95th percentile and at the median: single bad requests of
-//!   healthy seconds raise what is usual of the first, and hide that all requests have become slower. Points of many requests and
-//!   of few have histories of their own, since the 95th percentile of two requests is another thing than that of two thousand.
-//! * *stall*: several requests of one second took far longer than they ever do. By chance alone that may happen, so it is reported
-//!   twice a day at most, and not where it is usual: what it costs to be wrong is bounded by that, whatever the service.
+//! * *slow*: two [`ChangeDetector`]s for how long requests take, at the 95th percentile and at the median. Single bad requests of
+//!   healthy seconds raise the usual 95th percentile and so hide that all requests have become slower. Points of many requests
+//!   and of few have separate histories, because the 95th percentile of two requests is not comparable to that of two thousand.
+//! * *stall*: several requests of one second took far longer than they ever do. That may happen by chance, so it is
+//!   reported at most twice a day, and not where it is usual. This limits the cost of false alarms for every service.
 //! * *rare*: [`Rare`], where too few are late to move the percentile that the detector looks at.
-//! * *hung*: requests lie unanswered, more than there ever are, and none is answered.
+//! * *hung*: more requests are pending than ever before, and none is answered.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -37,7 +37,7 @@ const STALL_LEVELS: u8 = 8;
 
 const DAY_S: i64 = 24 * 3600;
 
-/// So often a day a port tells of stalls.
+/// A port reports at most this many stalls per day.
 const STALLS_PER_DAY: usize = 2;
 
 /// Seconds with stalls are looked at over this time; with more of them than [`STALLS_USUAL`] they are usual.
@@ -122,7 +122,7 @@ pub struct Port {
     gathered: Latencies,
     gathered_since_s: Option<i64>,
     last_answer_s: Option<i64>,
-    /// Seconds since the last answer in which it was looked: while something is recorded nobody looks.
+    /// Seconds since the last answer, counting only observed seconds: a recording interrupts the observation.
     unanswered_s: i64,
     /// Most requests that were under way in each of the last hours.
     under_way: VecDeque<(i64, u32)>,

@@ -1,7 +1,7 @@
-//! Reasons that were refused for something that passes, and are asked for again.
+//! Reasons that were refused because of a temporary condition, and are asked for again.
 //!
-//! One that only had to wait until other JVMs were recorded is asked for each second as long as the time before still holds it. A port that is
-//! slow, a rule that holds, are reported once, at their onset: they are asked for now and then as long as they last, and are then of now.
+//! A reason that only had to wait until other JVMs were recorded is retried each second while the ring still holds the time before. A slow
+//! port or a rule that holds is reported once, at its onset. It is retried now and then while it lasts, and then counts from that moment.
 
 use crate::admission::{Answer, Skip};
 use crate::triggers::{Kind, Trigger};

@@ -1,4 +1,4 @@
-//! Times in which nothing is recorded, whatever happens: maintenance, when everybody knows why it is slow.
+//! Times in which nothing is recorded, whatever happens: maintenance, when slowness is expected.
 
 use jiff::Timestamp;
 use jiff::civil::{Time, Weekday};

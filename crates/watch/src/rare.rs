@@ -1,14 +1,14 @@
-//! Few of a port's requests late: too few to move a percentile of any second, more than ever.
+//! A few late requests of a port: too few to move a percentile of any second, but more than ever before.
 //!
-//! How late a request is, is measured against the median of its ten seconds: a service whose requests all take four times as long in
-//! bursts or at noon has the same tail at all times, and late requests of its quiet times are not hidden by its busy ones. Late is what is half
-//! as far again above the median as all requests of the history but one in a thousand, and, counted for itself, but one in a hundred: where
-//! pauses make a few requests of each minute very late, what is late by less than a pause is later than all others. Of ten and twenty seconds, a minute and five
-//! minutes the share of late requests is a block of a `BlockDetector`: it tells when several in a row have half as much again as the share of
-//! everything in the history of such blocks but the highest 0.2 %. So a job or a collection that makes a few requests late again
-//! and again is usual. Beyond that chance must not explain them: so many late requests where the history has so few would come
-//! with a probability of e^-15 for all blocks in a row (Chernoff's bound for Poisson's distribution). And a second counts for a
-//! few late requests at most, so that a hiccup that hits all who are there makes no minute.
+//! How late a request is, is measured against the median of its ten seconds. So a service whose requests all take four times as long in
+//! bursts or at noon has the same tail at all times, and busy times do not hide late requests of quiet times. A request is late if it is
+//! half as far again above the median as all requests of the history except one in a thousand. Requests are also counted with a limit of
+//! one in a hundred: where pauses make a few requests of each minute very late, this limit notices requests that are late by less than a
+//! pause but later than all others. The share of late requests in 10 and 20 seconds, one and five minutes is a block of a
+//! `BlockDetector`. It reports when several blocks in a row are half as high again as the history of such blocks without its highest
+//! 0.2 %. So a job or a collection that makes a few requests late again and again is usual. Chance must not explain the late requests either:
+//! at the rate of the history, so many would have a probability of e^-15 for all blocks in a row (Chernoff's bound for the Poisson
+//! distribution). Each second counts only a few late requests, so that one hiccup of all current requests does not decide a minute.
 
 use crate::block_detector::{BlockDetector, History, Once, Slow, TimeScale};
 use crate::levels::{LEVELS, Latencies, Level};
@@ -45,7 +45,7 @@ const MEDIAN_OF: u32 = 50;
 /// The median as a level among distances from it: half of the levels that [`Latencies`] has room for.
 const MIDDLE: u8 = LEVELS as u8;
 
-/// Less than this part of all requests harms nobody.
+/// A smaller share of all requests is harmless.
 const MIN_SHARE: f64 = 0.001;
 
 /// Fewer late requests in a block are an odd one or two.
@@ -185,7 +185,7 @@ impl Rare {
         late
     }
 
-    /// Begins anew after a time in which nobody looked or nobody asked, or in which many were late.
+    /// Starts again after a time without observation or without requests, or in which many requests were late.
     pub fn pause(&mut self, at_s: i64) {
         self.seconds.clear();
         self.since_s = None;

@@ -1,5 +1,5 @@
-//! Refusals that somebody has to know of. They are reported a moment later, as what begins together on a host is one event: what was refused
-//! just before it is part of it, and is reported with it. Pure.
+//! Refusals that must be reported. They are reported a moment later, because what begins together on a host is one
+//! event: what was refused just before the event is part of it, and is reported with it. Pure.
 
 use crate::admission::{Answer, Skip};
 use crate::host_events::TOGETHER_S;

@@ -1,4 +1,4 @@
-//! The folder of recordings: how large it is, and which ones go when it is full.
+//! The folder of recordings: how large it is, and which recordings are deleted when it is full.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,8 +1,8 @@
 //! The time before: rows of the last minute or so, in memory.
 //!
-//! Segments of one second each, encoded, which takes a fraction of the memory; the oldest goes when the ring is full. What is true of the whole time (facts, threads' names,
-//! losses) and the last value of each counter stay behind, so that what is taken out of the ring stands on its own: collectors
-//! write a number when it changes, and what has not changed for an hour would be missing.
+//! Segments of one second each, encoded, which takes a fraction of the memory; the oldest is dropped when the ring is full. What holds
+//! for the whole time (facts, threads' names, losses) and the last value of each counter are kept, so that rows taken out of the ring are
+//! complete. Collectors write a number only when it changes: without this, a number that has not changed for an hour would be missing.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -193,7 +193,7 @@ fn decoded(rows: &[u8]) -> Recording {
     segment::decode(rows).unwrap_or_default()
 }
 
-/// Whether a loss is of its second only: that nobody watched for a while is nothing that a recording of a week later lacks.
+/// Whether a loss concerns its second only: a gap in watching is nothing that a recording of a week later lacks.
 fn is_gap(segment: &Recording, loss: &Loss) -> bool {
     segment.text(loss.source) == GAP
 }

@@ -1,9 +1,9 @@
-//! The time before on disk, so that it outlives the service: what is in a JVM's ring is written beside it each second, and whoever
-//! starts next takes it over to the last second.
+//! The time before on disk, so that it survives the service. The content of a JVM's ring is also written to a file each
+//! second, and the next service takes it over up to the last second.
 //!
-//! Two files of each JVM take turns: when one spans as much time as the ring, the other is begun anew with what is known by then. A
-//! kill leaves at most half a second of them, which is cut off. They are best in memory (`RUNTIME_DIRECTORY`, which systemd
-//! makes), as they are written all the time and are of no use after a restart of the machine.
+//! Two files of each JVM take turns: when one spans as much time as the ring, the other is started again with what is known by
+//! then. A kill leaves at most half a second of them, which is cut off. The files are best kept in memory (`RUNTIME_DIRECTORY`,
+//! which systemd makes), because they are written all the time and are useless after a restart of the machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};

@@ -1,4 +1,4 @@
-//! Rows of a second as bytes and back: small, quick, and of one Fathom only, as they live for a minute or two, in memory and in a file.
+//! Encodes and decodes the rows of a second: small, fast, and for one version of Fathom only, as they live for a minute or two.
 //!
 //! Texts come first, then frames and stacks, threads, and each table column by column.
 

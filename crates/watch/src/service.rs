@@ -326,7 +326,7 @@ impl Service {
         }
     }
 
-    /// Those of users of whom least is watched come first: the place may have been made for them.
+    /// JVMs of the users with the fewest watched JVMs come first: the place may have been freed for them.
     fn meet_others(&mut self) {
         let mut others = std::mem::take(&mut self.others);
         others.sort_by_key(|jvm| {

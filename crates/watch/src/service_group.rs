@@ -1,5 +1,5 @@
-//! Which JVMs are the same service: after a restart or a deploy, and as replicas. Every Spring Boot service has the same main class, so
-//! the arguments and properties that they were started with tell them apart, and the container's name.
+//! Which JVMs are the same service: after a restart or a deploy, and as replicas. Every Spring Boot service has the
+//! same main class, so services are distinguished by their arguments and properties, and by the container's name.
 
 use fathom_collectors::containers::labels::{self, Labels};
 use fathom_collectors::jvms::Jvm;

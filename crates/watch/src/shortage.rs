@@ -1,5 +1,5 @@
-//! Whether the host is short of CPUs, memory or its disks right now, more than it usually is: by how much of the last second some thread
-//! of the host waited for one of them (pressure stall information).
+//! Whether the host is short of CPU, memory or disk right now, more than it usually is: in how much of the last second
+//! some thread of the host waited for one of them (pressure stall information).
 
 use std::collections::VecDeque;
 use std::time::Instant;

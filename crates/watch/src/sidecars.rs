@@ -1,4 +1,4 @@
-//! What stands beside a recording: the verdict as JSON and text, and until then what is known of it.
+//! Files beside a recording: the verdict as JSON and text, and until it exists what is known of the recording.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::triggers::{Severity, Trigger};
 /// Ending of what is known of a recording before there is a verdict.
 pub(crate) const BEGUN: &str = "begun";
 
-/// What is known of a recording when it begins. Who finds it after a kill can tell whom it is about, and why it was made.
+/// What is known of a recording when it begins. After a kill it shows which JVM the recording is about and why it was made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Begun {
     /// The JVM.

@@ -1,7 +1,7 @@
-//! From the rows that collectors find to one number of each signal for each second.
+//! Turns the rows that collectors find into one number per signal and second.
 //!
-//! Rows are in the recording's own schema, so what the signals are made of is what goes into a recording, and nothing is
-//! measured twice. A signal that its collector cannot give is not there, and a rule about it never holds.
+//! Rows have the recording's own schema, so signals are made of the same rows as a recording, and nothing is measured
+//! twice. If a collector cannot provide a signal, the signal is absent, and a rule about it never holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -226,8 +226,8 @@ impl Meter {
             let detail: Request = detail::from_text(found.text(row.detail));
             self.uncertain_ms = detail.uncertain_ns.map(|ns| ns as f64 / 1e6).or(self.uncertain_ms);
         }
-        // Threads that have nothing to do wait as well, and a whole collection beside the application holds nobody up; its pauses
-        // have spans of their own.
+        // Idle threads wait as well, and a whole concurrent collection holds up no thread; its pauses have spans of
+        // their own.
         if NO_EVENTS.contains(&kind) || (kind == span::VM_OPERATION && is_beside(found, row)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Why a reason becomes no recording.
+//! Why a reason does not become a recording.
 
 /// Why there is no recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,7 +72,7 @@ impl Skip {
         }
     }
 
-    /// Whether somebody has to know that there is no recording.
+    /// Whether the missing recording has to be reported.
     pub(crate) fn is_to_be_reported(self) -> bool {
         !matches!(self, Skip::Running | Skip::Together | Skip::AtOnce | Skip::Learning | Skip::Quiet)
     }

@@ -1,6 +1,6 @@
-//! What a service's folder says of it, for the page: who is watched, how the last hour was, what was recorded and why.
+//! What a service's folder says about it, for the page: watched JVMs, the last hour, recordings and their reasons.
 //!
-//! Read from the folder alone, so that it can be seen from outside, and when the service has ended.
+//! Read from the folder alone, so that it can be read from outside, also after the service has ended.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -82,7 +82,7 @@ pub struct OneMinute {
 pub struct Reported {
     /// Name of its recording, without ending.
     pub id: String,
-    /// Number of the recording on the page; nothing where it is gone. Whoever serves the page knows it.
+    /// Number of the recording on the page, which the page's server knows; `None` if the recording was deleted.
     pub recording: Option<u32>,
     /// Main class, module or jar.
     pub service: Option<String>,

@@ -1,9 +1,9 @@
-//! Whether the services of a host turn slow together while it is short of something. A neighbour that takes the CPUs makes each of them slow by
-//! less than its own worst second of the day, so that none of them tells; but that most of them are at their slowest in the same seconds has
-//! no other reason than what they share. Pure.
+//! Whether the services of a host turn slow together while the host is short of a resource. A neighbour that takes the
+//! CPUs slows each service by less than its own worst second of the day, so no service triggers alone. But if most
+//! services are at their slowest in the same seconds, the only explanation is what they share. Pure.
 //!
-//! Of a healthy service one second in ten is among its slowest tenth. That this holds for most of the last ten seconds, and for two thirds of
-//! at least three services at once, does not come by chance where they do not depend on each other. Where they do, the shortage tells why.
+//! Of a healthy service one second in ten is among its slowest tenth. If this holds for most of the last ten seconds, and for two thirds of
+//! at least three services at once, it is not chance where the services are independent. Where they are not, the shortage is the reason.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What is a reason to record, second by second. Pure: signals in, reasons out.
+//! Finds reasons to record, second by second. Pure: signals in, reasons out.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub enum Kind {
     Wait,
     /// The CPU quota held the process back.
     Throttled,
-    /// The kernel killed a process of the control group for want of memory.
+    /// The kernel killed a process of the control group because memory ran out.
     OomKill,
     /// The JVM ended without being asked to: killed, crashed, or with an error.
     Vanished,
@@ -41,7 +41,7 @@ pub enum Kind {
     RequestsTogether,
     /// A rule of the configuration.
     Rule,
-    /// Somebody asked.
+    /// Requested by hand.
     ByHand,
 }
 
@@ -70,7 +70,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A few requests were late, or somebody asked.
+    /// A few requests were late, or a recording was requested.
     Info,
     /// Requests are slow.
     Warning,
@@ -120,7 +120,7 @@ pub struct Trigger {
 }
 
 impl Trigger {
-    /// Somebody asked at this instant.
+    /// A request by hand at this instant.
     pub fn by_hand(at_ns: i64) -> Trigger {
         Trigger { kind: Kind::ByHand, which: String::new(), says: "asked for by hand".to_owned(), at_ns }
     }
@@ -162,7 +162,7 @@ impl Triggers {
         }
     }
 
-    /// Takes the next second of a JVM that is `age_s` old, by a clock that nobody sets: histories go by it.
+    /// Takes the next second of a JVM that is `age_s` old, by a monotonic clock: histories go by it.
     pub fn see(&mut self, at_ns: i64, age_s: i64, second: &Second) -> Vec<Trigger> {
         if age_s < self.warm_up_s {
             return Vec::new();

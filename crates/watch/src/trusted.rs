@@ -1,8 +1,8 @@
-//! Files and folders that nobody else can change: a service that may be root believes and writes no others.
+//! Files and folders that no other user can change: a service that may be root trusts and writes no others.
 //!
-//! Whoever can write a folder, or one of those above it, can put links and other files there. So owners and modes are looked
-//! at once, at the start, as PostgreSQL does with its data folder; what has passed stays as it is, because only its owner can
-//! change it.
+//! A user who can write a folder, or one of its parents, can put links and other files there. So owners and modes are
+//! checked once, at the start, as PostgreSQL does with its data folder. What has passed stays as it is, because only
+//! its owner can change it.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
@@ -88,7 +88,7 @@ fn check_owner(path: &Path, is: &Metadata, owners: &[u32]) -> io::Result<()> {
     }
 }
 
-/// Nobody writes there, whatever the mode: Kubernetes mounts configurations so.
+/// A read-only mount cannot be written, whatever the mode: Kubernetes mounts configurations so.
 fn is_read_only(folder: &Path) -> bool {
     rustix::fs::statvfs(folder).is_ok_and(|disk| disk.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
@@ -103,8 +103,8 @@ fn refused(path: &Path, says: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, format!("{}: {says}", path.display()))
 }
 
-/// Opens a file of root, of the own user, or of who called sudo, which others can neither change nor exchange. With its owner,
-/// where that is somebody else than this program's user.
+/// Opens a file of root, of the own user, or of the user who called sudo, which others can neither change nor exchange.
+/// Also returns the owner if that is the user who called sudo.
 pub(crate) fn file(path: &Path) -> io::Result<(File, Option<Owner>)> {
     let file = open(path)?;
     let is = file.metadata()?;
@@ -117,7 +117,7 @@ pub(crate) fn file(path: &Path) -> io::Result<(File, Option<Owner>)> {
     Ok((file, owner))
 }
 
-/// Opens a file with a secret. One that somebody else's configuration names has to be theirs: root would read for them what they cannot.
+/// Opens a file with a secret. If another user's configuration names it, that user must own it: root can read what they cannot.
 pub(crate) fn secret(path: &Path, named_by: Option<Owner>) -> io::Result<File> {
     let file = open(path)?;
     let owners = named_by.map_or_else(|| vec![ROOT, geteuid().as_raw()], |(uid, _)| vec![uid]);

@@ -1,7 +1,7 @@
-//! A service as it usually is: the rows of a quiet minute, kept aside. An illness that is noticed late began before the time that the ring
-//! holds, so that nothing in its recording says what is different; these rows go into it.
+//! A service as it usually is: the rows of a quiet minute, kept aside. A problem that is noticed late began before the
+//! time that the ring holds, so its recording does not show what changed; these rows are added to it.
 //!
-//! Two of each JVM take turns, so that one of them is from well before what is being noticed just now.
+//! Two copies of each JVM take turns, so that one of them is from well before what is being noticed just now.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -85,7 +85,7 @@ impl Usual {
         let parent = path.parent().unwrap_or(path);
         DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(|error| error.to_string())?;
         let because = "a quiet minute was kept";
-        // Nobody looked closely in any of it.
+        // No part of it was observed closely.
         let looked_ns = (now_ns, now_ns);
         kept::write(path, self.jvm, looked_ns, watched.copy_kept(), because).map_err(|error| error.to_string())
     }

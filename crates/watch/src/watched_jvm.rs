@@ -1,7 +1,7 @@
 //! One JVM: its collectors, its ring, its triggers, its recordings, on one thread.
 //!
-//! A JVM that hangs in the kernel may hold up whoever reads its files; a thread for each keeps that from the others. The thread's
-//! stack is small and it sleeps nearly all the time.
+//! A JVM that hangs in the kernel may block every thread that reads its files. One thread per JVM keeps the others
+//! unaffected. The thread's stack is small and it sleeps nearly all the time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -59,7 +59,7 @@ pub(crate) trait Watcher {
 pub(crate) struct Commands {
     /// It is to end.
     pub(crate) stop: AtomicBool,
-    /// Somebody wants a recording.
+    /// A recording was requested.
     pub(crate) trigger: AtomicBool,
     /// When it has last done a second, by the monotonic clock in ms: a thread that hangs is seen by that.
     alive_ms: AtomicI64,
@@ -136,7 +136,7 @@ impl WatchedJvm {
         }
     }
 
-    /// Watches until the JVM ends or somebody wants it to stop.
+    /// Watches until the JVM ends or a stop is requested.
     pub(crate) fn run(mut self, watcher: &mut dyn Watcher) {
         self.start(watcher);
         let mut next = Instant::now();
@@ -161,7 +161,7 @@ impl WatchedJvm {
         self.commands.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether there is a JVM to be watched, and somebody who wants it watched.
+    /// Whether the JVM still exists and is still to be watched.
     pub(crate) fn goes_on(&self) -> bool {
         !self.is_to_stop() && self.jvm.target.is_alive()
     }
@@ -317,7 +317,7 @@ impl WatchedJvm {
         &self.triggers
     }
 
-    /// What others want of it.
+    /// The requests of other threads.
     pub(crate) fn commands(&self) -> Arc<Commands> {
         Arc::clone(&self.commands)
     }

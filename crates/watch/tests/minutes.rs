@@ -1,4 +1,4 @@
-//! `docs/minutes.md` is what the code says.
+//! `docs/minutes.md` matches the code.
 
 use std::fs;
 use std::path::Path;

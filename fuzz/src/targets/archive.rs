@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use fathom_readers::archive::{Member, each_member_of};
 
-/// More is not unpacked of one input, in bytes.
+/// The most that is unpacked from one input, in bytes.
 const UNPACKED_MAX: u64 = 64 << 10;
 
 pub(crate) fn run(bytes: &[u8]) {

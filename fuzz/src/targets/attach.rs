@@ -1,7 +1,7 @@
 //! Any bytes as a JVM's answer, and its text as properties, flags and the code cache: reading must end, and not panic.
-//! What was read can be asked for again.
+//! What was read can be requested again.
 //!
-//! The collectors need the kernel; their parsers need nothing, and are taken as they are.
+//! The collectors need the kernel, but their parsers do not and are included as source files.
 
 #[allow(dead_code)]
 #[path = "../../../crates/collectors/src/jcmd/parse.rs"]
@@ -31,7 +31,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
     let cache = jcmd::code_cache(&reply.text);
     assert!(cache.segments.len() <= reply.text.lines().count());
-    // Each question reads the text anew, so one of the names stands for all: which one, the input's length says.
+    // Each request reads the text again, so one name is enough for all; the input's length selects it.
     let named = properties::parse(&reply.text);
     if let Some((name, _)) = named.get(bytes.len() % named.len().max(1)) {
         assert!(properties::value_of(&reply.text, name).is_some(), "{name:?} is there and is not found");

@@ -1,8 +1,8 @@
 //! Any bytes as the library of a JVM and as all of its memory: looking for Java code in it must end, and not panic.
 //!
-//! The seed is a library with what JDK 17 exports for debuggers, and with a heap of code that holds the interpreter and a
-//! method into which another was compiled. It is linked so that what is at some place of the file is as far from `BASE` in
-//! memory: `gcc -O1 -fno-zero-initialized-in-bss -shared -fPIC -nostdlib -fvisibility=hidden -Wl,-N,-z,pack-relative-relocs,-z,norelro`, and stripped.
+//! The seed is a library with the symbols that JDK 17 exports for debuggers, and with a code heap that holds the
+//! interpreter and a method into which another was inlined. It is linked so that file offsets equal distances from
+//! `BASE` in memory: `gcc -O1 -fno-zero-initialized-in-bss -shared -fPIC -nostdlib -fvisibility=hidden -Wl,-N,-z,pack-relative-relocs,-z,norelro`, and stripped.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use fathom_symbols::hotspot::HotSpot;
 const BASE: u64 = 0x40_0000;
 /// A place of the file that is mapped.
 const MAPPED: u64 = 0x1000;
-/// Where code is looked for: at so many places of the file, from the first to the last.
+/// Number of places in the file, from the first to the last, where code is looked for.
 const LOOKS: u64 = 64;
 
 struct Memory<'a>(&'a [u8]);

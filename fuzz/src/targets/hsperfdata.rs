@@ -1,6 +1,6 @@
 //! Any bytes as the file of a JVM's counters, and as a later state of one: reading must end, and not panic.
 //!
-//! The collectors need the kernel; their parsers need nothing, and are taken as they are.
+//! The collectors need the kernel, but their parsers do not and are included as source files.
 
 #[allow(dead_code)]
 #[path = "../../../crates/collectors/src/jvm_counters/parse.rs"]

@@ -1,4 +1,4 @@
-//! Any text as one of a recording, with a secret or without: masking must end, and not panic, and what it leaves has a bound.
+//! Any text as one of a recording, with or without a secret: masking must end, and not panic, and its result is bounded.
 
 use fathom_evidence::mask::{self, MASK};
 
@@ -7,7 +7,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let words: Vec<&str> = text.split(' ').collect();
     let (name, value) = text.split_once('=').unwrap_or((text, text));
     let longest = text.len() + MASK.len() * (text.len() + 1);
-    // What begins like JSON and is none is a command line to the first of them, as all other text is.
+    // Text that begins like JSON but is not JSON counts as a command line in the first of them, as all other text does.
     for masked in [mask::text(text), mask::options(text), mask::thread_name(text)] {
         assert!(masked.len() <= longest, "{} bytes", masked.len());
     }

@@ -22,7 +22,7 @@ impl Library for One {
 type Find = fn() -> Result<Shelf, String>;
 
 thread_local! {
-    /// One for all inputs: to explain the recording takes much longer than to answer.
+    /// One for all inputs, because explaining the recording takes much longer than answering.
     static SESSION: RefCell<Session<Find>> =
         RefCell::new(Session::new(|| Ok(Shelf::new(Box::new(One([Entry::default()])), 1))));
 }

@@ -1,11 +1,11 @@
-//! Any text as a question to the page and its parameters (`flame?from=0&to=5`): it is answered or refused, and nothing panics.
+//! Any text as a request of the page (`flame?from=0&to=5`): it is answered or refused, and nothing panics.
 
 use std::sync::LazyLock;
 
 use fathom_page::model::{Alone, answer};
 use fathom_page::{About, Loaded, Query};
 
-/// No answer about a recording of some ten rows is longer, in bytes.
+/// Limit of an answer about a recording of some ten rows, in bytes.
 const ANSWER_MAX: usize = 64 << 20;
 
 static PAGE: LazyLock<Loaded> = LazyLock::new(|| Loaded::new(fathom_fuzz::some_recording(), About::default()));

@@ -1,10 +1,10 @@
-//! Any bytes as the files of a recording that was not finished: reading must end, and not panic, and what was read is whole.
+//! Any bytes as the files of an unfinished recording: reading must end, and not panic, and what was read is consistent.
 //!
-//! The seeds are what a recorder that was killed after two writes left, with its journal and without it, put one behind the
-//! other as below: without a journal nothing has a checksum, and streams are read as far as they make sense. The other seeds are
-//! one of the streams each, so that short inputs are something as well.
+//! The seeds are the files of a recorder that was killed after two writes, with and without its journal, concatenated
+//! as below. Without a journal nothing has a checksum, and streams are read as far as they are valid. The other seeds
+//! are one stream each, so that short inputs are useful as well.
 //!
-//! Parquet is left to its library, whose panics the store catches; libFuzzer would take them for findings.
+//! Parquet is left out: the store catches panics of its library, but libFuzzer would report them as findings.
 
 use std::fs;
 

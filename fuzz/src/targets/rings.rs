@@ -1,5 +1,5 @@
-//! Any bytes as a second of a ring that a killed service left: reading must end, and not panic, and what was read is whole and can be
-//! written again.
+//! Any bytes as a second of a ring that a killed service left: reading must end, and not panic. What was read is
+//! consistent and can be written again.
 
 #[path = "../../../crates/watch/src/segment.rs"]
 mod segment;

@@ -17,7 +17,7 @@ use fathom_symbols::unwind::{Registers, StackCopy, Unwinder};
 /// Where the file is mapped, with the JIT's code behind it.
 const MAPS: &str = "10000-30000 r-xp 0 8:1 7 /lib/library.so\n30000-40000 rwxp 0 0:0 0\n";
 const STACK: u64 = 0x7000_0000;
-/// Where code may be, and at how many places of that each input is walked from: its length says at which.
+/// Where code may be, and the number of places from which each input is walked; its length selects them.
 const CODE: std::ops::Range<u64> = 0x10000..0x34000;
 const WALKS: u64 = 16;
 

@@ -1,6 +1,6 @@
 //! Any bytes as the notes of a library that say where its probes are: reading must end, and not panic.
 //!
-//! The file around them is made here, or hardly any input would come so far; `symbols` has files of any bytes.
+//! The file around them is built here, because random bytes rarely form a valid file; `symbols` takes any file.
 
 use fathom_symbols::elf::probes_of;
 
@@ -38,7 +38,7 @@ fn library(notes: &[u8]) -> Vec<u8> {
     }
     file.extend(NAMES);
     file.extend(notes);
-    // Name, type, place and size of each: none, names, notes.
+    // Name, type, offset and size of each section: none, names, notes.
     for (name, kind, at, bytes) in [(0, 0, 0, 0), (1, 3, names_at, NAMES.len()), (11, 7, notes_at, notes.len())] {
         file.extend(u32::to_le_bytes(name));
         file.extend(u32::to_le_bytes(kind));

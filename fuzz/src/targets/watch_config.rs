@@ -1,4 +1,4 @@
-//! Any text as the configuration of `fathom watch`: it is taken or refused, and nothing panics.
+//! Any text as the configuration of `fathom watch`: it is accepted or refused, and nothing panics.
 
 use std::path::Path;
 

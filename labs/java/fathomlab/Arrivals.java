@@ -7,11 +7,11 @@ import java.util.function.Consumer;
 
 /**
  * The clients. Requests arrive at random instants (exponential gaps, fixed seed) whether or not earlier ones have been
- * answered, as they do from many independent users. When this thread itself was stopped, it catches up at once, and the
- * requests keep the instants at which they were due.
+ * answered, as with many independent users. If this thread itself was stopped, it catches up at once, and the
+ * requests keep their due times.
  */
 final class Arrivals implements Runnable {
-    /** Naps stay below the shortest park that recordings keep, so that the clients do not fill the file. */
+    /** Sleeps are shorter than the shortest park that recordings keep, so that the clients do not fill the file. */
     private static final long LONGEST_NAP_NS = 900_000;
 
     private final Phase[] phases;

@@ -2,7 +2,7 @@ package fathomlab;
 
 import java.time.Instant;
 
-/** One pair of readings ties the monotonic clock, which measures, to the wall clock, which the recording speaks. */
+/** Relates the monotonic clock, used to measure, to the wall clock, used by the recording, by one pair of readings. */
 public final class Clock {
     private static final long START_NS = System.nanoTime();
     private static final Instant START = Instant.now();

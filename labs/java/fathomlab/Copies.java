@@ -40,7 +40,7 @@ public final class Copies {
         return bytes.toString(StandardCharsets.ISO_8859_1.name());
     }
 
-    /** Beside the class that asks; in JDK 8 only its loader can do that. */
+    /** Defines the copy in the caller's loader and package; in JDK 8 only the loader itself can do that. */
     private static Class<?> define(MethodHandles.Lookup lookup, byte[] classFile) throws ReflectiveOperationException {
         try {
             return (Class<?>) MethodHandles.Lookup.class.getMethod("defineClass", byte[].class).invoke(lookup, classFile);

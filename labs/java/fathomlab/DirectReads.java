@@ -9,7 +9,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Reads a block of a file past the page cache for each request, as data bases do. */
+/** Reads a block of a file for each request, bypassing the page cache as databases do. */
 public final class DirectReads {
     private static final int BLOCK_BYTES = 4096;
 
@@ -25,7 +25,7 @@ public final class DirectReads {
         blocks = (int) (file.size() / BLOCK_BYTES);
     }
 
-    /** Runs a lab whose argument `file` names the file; with `order` as `one_at_a_time` a lock lets only one thread read. */
+    /** Runs a lab whose argument `file` names the file. If `order` is `one_at_a_time`, a lock allows only one reader at a time. */
     public static void run(String[] args) throws Exception {
         Lab lab = Lab.of(args);
         Path path = Path.of(lab.text("file"));

@@ -2,7 +2,7 @@ package fathomlab;
 
 import java.util.concurrent.TimeUnit;
 
-/** Makes garbage, so that the JVM stops for a young collection many times a second and writes down each time that it did. */
+/** Makes garbage, so that the JVM stops for a young collection many times a second and logs each one. */
 public final class Garbage {
     private static final int CHUNK_BYTES = 32 * 1024;
 

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Writes maps, lists, numbers and texts as JSON: what dose.json needs and no more. */
+/** Writes maps, lists, numbers and texts as JSON: only what dose.json needs. */
 final class Json {
     private Json() {}
 

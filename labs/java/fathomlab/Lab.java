@@ -17,8 +17,8 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A small service under steady load that passes through phases. A lab says what a request does and what happens when a
- * phase begins; this class does the rest: arrivals, handler threads, latency, and the record of the dose that was given.
+ * A small service under steady load that goes through phases. A lab defines what a request does and what happens when a
+ * phase begins. This class does the rest: arrivals, handler threads, latency, and the record of the actual dose.
  */
 public final class Lab {
     private static final long DRAIN_NS = TimeUnit.SECONDS.toNanos(3);
@@ -40,7 +40,7 @@ public final class Lab {
         for (Phase p : phases) {
             expected += p.seconds * p.requestsPerSecond;
         }
-        // Arrivals are random: six standard deviations of room.
+        // Arrivals are random: a margin of six standard deviations.
         int capacity = (int) (expected + 6 * Math.sqrt(expected) + 100);
         requests = new Requests(capacity);
         queue = new ArrayBlockingQueue<>(capacity);
@@ -53,13 +53,13 @@ public final class Lab {
     }
 
     /**
-     * Waits until somebody records, for a program that makes ready before its first request: what a recorder starts in the
-     * JVM may throw away all compiled code.
+     * Waits until the recorder has started, for a program that warms up before its first request: starting a recording in the
+     * JVM may discard all compiled code.
      */
     public void awaitRecorder() throws IOException {
         System.out.println("waits_for_recorder");
         while (System.in.read() >= 0) {
-            // The input ends when the recorder has begun; nothing is written to it.
+            // The input ends when the recorder has started; nothing is written to it.
         }
     }
 
@@ -71,7 +71,7 @@ public final class Lab {
         return settings.text(name);
     }
 
-    /** Whether the named phase is running now. Handlers ask this to change their ways. */
+    /** Whether the named phase is running now. Handlers use this to change their behaviour. */
     public boolean in(String name) {
         return phase.equals(name);
     }
@@ -81,7 +81,7 @@ public final class Lab {
         return in(name) ? System.nanoTime() - phaseStartNs : -1;
     }
 
-    /** Runs the action on a thread of its own when the phase begins. */
+    /** Runs the action on its own thread when the phase begins. */
     public void onPhase(String name, Runnable action) {
         phaseActions.put(name, action);
     }
@@ -91,7 +91,7 @@ public final class Lab {
         endActions.add(action);
     }
 
-    /** Notes a fact of the dose: what was really done, as the program itself measured it. */
+    /** Records a fact of the dose: what was actually done, as measured by the program itself. */
     public void note(String name, Object value) {
         dose.put(name, value);
     }
@@ -101,7 +101,7 @@ public final class Lab {
         return start(Thread::new, name, task);
     }
 
-    /** The same with a thread of that kind. */
+    /** The same with a thread from this factory. */
     public static Thread start(ThreadFactory threads, String name, Task task) {
         Thread thread = threads.newThread(() -> {
             try {
@@ -126,7 +126,7 @@ public final class Lab {
         run(service, Thread::new);
     }
 
-    /** The same with handlers that are threads of that kind. */
+    /** The same with handler threads from this factory. */
     public void run(Service service, ThreadFactory handlers) throws Exception {
         if (settings.has("sockets")) {
             runAtSockets(service, handlers);
@@ -150,7 +150,7 @@ public final class Lab {
         System.exit(0);
     }
 
-    /** The same for clients of another process, which measure for themselves. */
+    /** The same for clients in another process, which measure the latency themselves. */
     private void runAtSockets(Service service, ThreadFactory handlers) throws Exception {
         Sockets sockets = new Sockets();
         for (int i = 1; i <= number("handlers"); i++) {
@@ -181,7 +181,7 @@ public final class Lab {
         report.enter(next);
         phaseStartNs = System.nanoTime();
         phase = next.name;
-        // The runner changes what surrounds the program when it reads this.
+        // The runner changes the program's environment when it reads this.
         System.out.println("phase_begins=" + next.name);
         Runnable action = phaseActions.get(next.name);
         if (action != null) {
@@ -231,7 +231,7 @@ public final class Lab {
         return all;
     }
 
-    /** When the runner that started this program is gone, however it died, so is the program. */
+    /** Ends the program when the runner that started it is gone, however that died. */
     private static void endWithRunner() {
         String runner = System.getenv("FATHOM_LAB_RUNNER");
         if (runner == null) {
@@ -245,7 +245,7 @@ public final class Lab {
         });
     }
 
-    /** Whether that is the parent; also where no file can be opened to see it, which may be the lab's point. */
+    /** Whether this is the parent. Also true if no file can be opened to check it, because that may be the lab's fault. */
     private static boolean isChildOf(String runner) {
         try {
             return runner.equals(parent());

@@ -7,18 +7,18 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 
-/** Servers on loopback that are a process of their own, and how others wait until they are there. */
+/** Servers on loopback in their own process, and how others wait until they are ready. */
 public final class Loopback {
     private static final int ATTEMPTS = 200;
 
     private Loopback() {}
 
-    /** What is done for one client, until it hangs up. */
+    /** Serves one client until it disconnects. */
     public interface Session {
         void serve(Socket client) throws IOException, InterruptedException;
     }
 
-    /** Serves each client on a thread of its own, for ever. */
+    /** Serves each client on its own thread, forever. */
     public static void serve(int port, Session session) throws IOException {
         ServerSocket server = new ServerSocket(port, 100, InetAddress.getLoopbackAddress());
         while (true) {
@@ -34,11 +34,11 @@ public final class Loopback {
         try (Socket served = client) {
             session.serve(served);
         } catch (IOException | InterruptedException end) {
-            // The client hung up.
+            // The client disconnected.
         }
     }
 
-    /** A connection for each thread that asks for one, which stays open. */
+    /** One connection per thread, which stays open. */
     public static ThreadLocal<Socket> connections(int port) {
         return ThreadLocal.withInitial(() -> {
             try {
@@ -51,7 +51,7 @@ public final class Loopback {
         });
     }
 
-    /** Waits until somebody listens. */
+    /** Waits until the port is open. */
     public static void await(int port) throws IOException, InterruptedException {
         for (int attempt = 0; ; attempt++) {
             try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {

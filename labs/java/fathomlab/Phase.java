@@ -1,6 +1,6 @@
 package fathomlab;
 
-/** A stretch of the run with one steady arrival rate. The runner knows what each name stands for. */
+/** A part of the run with one steady arrival rate. The runner knows the meaning of each name. */
 final class Phase {
     final String name;
     final double seconds;

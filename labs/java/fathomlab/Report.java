@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-/** One line per second on standard output, about the requests answered in that second; all requests in a file at the end. */
+/** Prints one line per second about the requests answered in that second, and writes all requests to a file at the end. */
 final class Report implements Runnable {
     private final Requests requests;
     private volatile Phase phase;
@@ -19,8 +19,8 @@ final class Report implements Runnable {
     }
 
     /**
-     * Loads what reporting needs. A class that is loaded for the first time can invalidate compiled code all over the
-     * program; done in the middle of a run that would be a disease of its own.
+     * Loads the classes that reporting needs. Loading a class for the first time can invalidate compiled code all over the
+     * program. In the middle of a run that would be a second fault.
      */
     static void loadClasses() {
         Report unused = new Report(new Requests(1));
@@ -79,7 +79,7 @@ final class Report implements Runnable {
         return sorted[Math.max(0, rank - 1)] / 1e6;
     }
 
-    /** Every request with the instant it was due; one that is still unanswered counts with its wait so far. */
+    /** Every request with the time it was due. An unanswered request counts with its wait so far. */
     void writeLatencies(Path file) throws IOException {
         long now = System.nanoTime();
         try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(file))) {

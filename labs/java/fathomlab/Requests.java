@@ -3,8 +3,8 @@ package fathomlab;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * When each request was due and how long it took. Latency counts from the moment the request was due, not from the
- * moment somebody found time to send or to take it: a stall makes every request late that should have run in it.
+ * When each request was due and how long it took. Latency counts from when the request was due, not from
+ * when it was sent or taken: a stall makes every request late that was due during it.
  * Allocated once, so that the bookkeeping neither allocates nor locks while the service runs.
  */
 final class Requests {

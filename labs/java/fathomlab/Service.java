@@ -1,6 +1,6 @@
 package fathomlab;
 
-/** What one request does. Called on a handler thread; the number tells the requests apart. */
+/** What one request does. Called on a handler thread; the number identifies the request. */
 public interface Service {
     void handle(int request) throws Exception;
 }

@@ -3,7 +3,7 @@ package fathomlab;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The program's arguments, all of the form name=value. A missing or strange one ends the run at once. */
+/** The program's arguments, all of the form name=value. A missing or invalid one ends the run at once. */
 final class Settings {
     private final Map<String, String> values = new HashMap<>();
 

@@ -15,8 +15,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The same service for clients of another process, as web servers do it: one thread waits for requests on all connections, a
- * handler reads the request and answers it. A connection has one request at a time; there are more connections than handlers.
+ * The same service for clients in another process, built like a web server: one thread waits for requests on all connections, a
+ * handler reads and answers each request. A connection has one request at a time. There are more connections than handlers.
  */
 final class Sockets {
     private static final int REQUEST_BYTES = 4;
@@ -33,7 +33,7 @@ final class Sockets {
         server.register(selector, SelectionKey.OP_ACCEPT);
     }
 
-    /** Requests come as soon as this is read. */
+    /** Clients send requests as soon as they have read this. */
     void tellWhere() {
         System.out.println("listens=" + server.socket().getLocalPort());
     }
@@ -53,7 +53,7 @@ final class Sockets {
                 if (key.isAcceptable()) {
                     accept();
                 } else {
-                    // Nobody looks at it again before it is answered.
+                    // The selector ignores it until it is answered.
                     key.interestOps(0);
                     ready.add(key);
                 }
@@ -87,7 +87,7 @@ final class Sockets {
         }
     }
 
-    /** Whether there is a request, and not the end. A client writes all of it at once. */
+    /** Whether a request arrived, rather than the end of the stream. A client writes all of it at once. */
     private static boolean isRead(ReadableByteChannel client, ByteBuffer buffer) {
         buffer.clear();
         try {

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 
-/** Another process that answers each byte after a time that never changes. Its arguments are its port and that time in ms. */
+/** Another process that answers each byte after a constant time. Its arguments are its port and that time in ms. */
 public final class SteadyAnswers {
     private SteadyAnswers() {}
 

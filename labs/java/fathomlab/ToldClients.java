@@ -10,8 +10,8 @@ import java.net.SocketAddress;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Clients of a service, in another process: each is told by a datagram when to ask, and says in the same way when it has the answer; so
- * the latency is the client's. Each thread that tells has a client of its own, at the next port.
+ * Clients of a service, in another process. A datagram makes each client ask, and the client reports its answer with a datagram, so
+ * the latency is the client's. Each thread that sends orders has its own client, at the next port.
  */
 public final class ToldClients {
     private static final int PATIENCE_MS = 20_000;
@@ -23,7 +23,7 @@ public final class ToldClients {
         nextPort = new AtomicInteger(firstPort);
     }
 
-    /** Lets a client ask once and waits until it has the answer. What it says is as long as the order. */
+    /** Makes a client ask once and waits until it has the answer. Its reply is as long as the order. */
     public void letAsk(byte[] order) throws IOException {
         Client client = own.get();
         client.socket.send(new DatagramPacket(order, order.length, client.address));
@@ -41,8 +41,8 @@ public final class ToldClients {
     }
 
     /**
-     * How a client is told. The socket is not connected, or the wait for the client would be a call of another service, which is slow
-     * because this one is: real clients ask by themselves.
+     * The socket for orders. It is not connected: otherwise the wait for the client would look like a call of another service, slow
+     * because this one is slow. Real clients ask on their own.
      */
     private static final class Client {
         private final DatagramSocket socket;

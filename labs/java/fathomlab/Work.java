@@ -2,13 +2,13 @@ package fathomlab;
 
 import java.util.zip.CRC32;
 
-/** Ordinary work for requests whose point is something else. */
+/** Ordinary work for requests of labs that test something else. */
 public final class Work {
     private static volatile long sink;
 
     private Work() {}
 
-    /** Pure CPU work of a steady size: about a nanosecond a step once compiled. */
+    /** Pure CPU work of constant size: about a nanosecond per step once compiled. */
     public static long spin(int steps, long seed) {
         long x = seed | 1;
         for (int i = 0; i < steps; i++) {

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A service in good health that does a little of everything: computes, allocates, looks things up in a bounded cache
- * behind a lock that is held for microseconds, and collects garbage now and then.
+ * A healthy service that does a little of everything: it computes, allocates, looks things up in a bounded cache
+ * behind a lock that is held for microseconds, and sometimes collects garbage.
  */
 public final class HealthyServer {
     private static final int CACHE_ENTRIES = 20_000;

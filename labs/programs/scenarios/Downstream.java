@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.util.concurrent.TimeUnit;
 
-/** Another service: it answers each number after as many milliseconds. */
+/** Another service: it answers each number after this many milliseconds. */
 public final class Downstream {
     private Downstream() {}
 

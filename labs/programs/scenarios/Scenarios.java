@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A service with ordinary load: it computes, allocates, asks another service, and goes through a lock. Which of these
- * goes wrong, how often, and whether at the same time as something else, is up to the variant.
+ * A service with ordinary load: it computes, allocates, calls another service, and takes a lock. The variant decides which of
+ * these goes wrong, how often, and whether at the same time as something else.
  */
 public final class Scenarios {
     private static final Object LOCK = new Object();

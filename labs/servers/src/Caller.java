@@ -38,7 +38,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * A service that asks another one for each request: `CLIENT FOLDER PORT-OF-THE-OTHER PRICES-PORT`. Clients are async (the JDK's,
+ * A service that calls another one for each request: `CLIENT FOLDER PORT-OF-THE-OTHER PRICES-PORT`. Clients are async (the JDK's,
  * `sendAsync(...).get()`), netty (in event loops only, no thread waits) and jdbc (a pool; the database asks for the prices).
  * `callee` is the other service of the first two. `/trouble?name=collector` stops it by full collections.
  */
@@ -69,7 +69,7 @@ public final class Caller {
         Thread.currentThread().join();
     }
 
-    /** What waits, and may fail. */
+    /** Something that waits and may fail. */
     private interface Question {
         String ask(URI uri) throws Exception;
     }
@@ -163,7 +163,7 @@ public final class Caller {
         }
     }
 
-    /** Keeps much, and collects it again and again. */
+    /** Keeps much live data, and collects garbage again and again. */
     private String begin() {
         List<Object> lists = new ArrayList<>();
         for (int list = 0; list < GARBAGE_LISTS; list++) {

@@ -9,7 +9,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The shop's clients: requests at random instants, whether or not earlier ones were answered; writes how long each took from when it was due, and from when it was asked. */
+/** The shop's clients: requests at random instants, whether or not earlier ones were answered. Writes each latency from when it was due and when it was sent. */
 public final class Clients {
     public static void main(String[] args) throws Exception {
         String port = args[0];

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 
-/** A service of prices, which takes a while for each; a negative question sets how many milliseconds. And its client. */
+/** A service of prices that takes some time for each; a negative request sets this time in milliseconds. And its client. */
 public final class Prices {
     private static final ConcurrentLinkedDeque<Socket> IDLE = new ConcurrentLinkedDeque<>();
     private static volatile int delayMs = 4;
@@ -46,7 +46,7 @@ public final class Prices {
         }
     }
 
-    /** Asks for a price over a connection that is kept. Also a function of the database. */
+    /** Requests a price over a persistent connection. Also a function of the database. */
     public static int ask(int port, int item) throws IOException {
         Socket socket = IDLE.poll();
         if (socket == null) {

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** A service on one of three servers, of whose requests one in a hundred takes 50 ms while something is wrong. */
+/** A service on one of three servers. While something is wrong, one request in a hundred takes 50 ms. */
 public final class Rare {
     private static final int ONE_OF = 100;
     private static final int SLOW_MS = 50;
@@ -34,7 +34,7 @@ public final class Rare {
         Thread.currentThread().join();
     }
 
-    /** Answers `/order?id=7`; `/trouble?name=lock` begins trouble, and without a name ends it. */
+    /** Answers `/order?id=7`. `/trouble?name=lock` starts a fault, and without a name ends it. */
     private String answer(URI uri) {
         String value = Servers.value(uri);
         if (uri.getPath().equals("/trouble")) {

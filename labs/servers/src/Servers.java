@@ -32,7 +32,7 @@ import java.util.function.Function;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
-/** A page for each request, on one of three servers at a loopback port, which is what each method gives. */
+/** Serves a page for each request on one of three servers. Each method returns its loopback port. */
 final class Servers {
     static final int WORKERS = 32;
 
@@ -73,7 +73,7 @@ final class Servers {
         return tomcat.getConnector().getLocalPort();
     }
 
-    /** Event loops read and write; workers call `answer`, or, without any, the loops do. */
+    /** Event loops read and write. Workers call `answer`; without workers the loops do. */
     static int onNetty(EventLoopGroup loops, EventExecutorGroup workers, Function<URI, CompletableFuture<String>> answer)
             throws InterruptedException {
         ServerBootstrap server = new ServerBootstrap().group(loops).channel(NioServerSocketChannel.class);
@@ -105,7 +105,7 @@ final class Servers {
         context.writeAndFlush(response);
     }
 
-    /** Some 20 KB of a page about something. */
+    /** A page of some 20 KB. */
     static String page(int id) {
         StringBuilder page = new StringBuilder();
         for (int row = 0; row < 400; row++) {
@@ -114,7 +114,7 @@ final class Servers {
         return page.toString();
     }
 
-    /** What stands behind the first `=` of a question. */
+    /** The text after the first `=` of a query. */
     static String value(URI uri) {
         return uri.getQuery().substring(uri.getQuery().indexOf('=') + 1);
     }

@@ -94,7 +94,7 @@ public final class Shop extends HttpServlet {
         }
     }
 
-    /** Some honest work. */
+    /** Some real work. */
     private static String page(String name, int price) {
         StringBuilder page = new StringBuilder();
         for (int row = 0; row < 400; row++) {

@@ -29,8 +29,8 @@ import org.apache.catalina.startup.Tomcat;
 import org.apache.coyote.http2.Http2Protocol;
 
 /**
- * A service that is well: `KIND FOLDER`. Kinds are http2 (many requests at once on few connections), websocket (messages that nobody asked
- * for), longpoll (answers when something happens), streaming (answers of many seconds), idle (hardly any request) and many (connections).
+ * A healthy service: `KIND FOLDER`. Kinds are http2 (many requests at once on few connections), websocket (messages without a
+ * request), longpoll (answers when something happens), streaming (answers of many seconds), idle (hardly any request) and many (connections).
  */
 public final class Steady {
     private Steady() {}
@@ -132,7 +132,7 @@ public final class Steady {
 
         @Override
         protected void channelRead0(ChannelHandlerContext context, WebSocketFrame frame) {
-            // What clients say needs no answer.
+            // Messages from clients need no answer.
         }
     }
 }

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Clients of a service that is well: `KIND PORT`, as many as each kind has. They stay until they are killed. */
+/** Clients of a healthy service: `KIND PORT`, with a fixed number for each kind. They run until they are killed. */
 public final class SteadyClients {
     private static final int CONNECTIONS = 10_000;
 
@@ -33,7 +33,7 @@ public final class SteadyClients {
         }
     }
 
-    /** Asks again and again, with pauses of some ms on average; all threads share the client's connections. */
+    /** Sends requests with pauses of some ms on average. All threads share the client's connections. */
     private static Runnable http(HttpClient client, URI service, int pauseMs) {
         HttpRequest request = HttpRequest.newBuilder(service).build();
         return () -> {
@@ -48,7 +48,7 @@ public final class SteadyClients {
         };
     }
 
-    /** Asks over ten thousand connections in turn. */
+    /** Sends requests over ten thousand connections in turn. */
     private static void askByMany(URI service) {
         byte[] question = ("GET " + service.getPath() + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").getBytes();
         List<Socket> connections = new ArrayList<>();
@@ -59,7 +59,7 @@ public final class SteadyClients {
             while (true) {
                 Socket connection = connections.get(ThreadLocalRandom.current().nextInt(CONNECTIONS));
                 connection.getOutputStream().write(question);
-                // The page is one character, which no header has.
+                // The page is one character that does not occur in headers.
                 while (connection.getInputStream().read() != '~') { }
                 Steady.pause(2);
             }
@@ -68,7 +68,7 @@ public final class SteadyClients {
         }
     }
 
-    /** Says something now and then. */
+    /** Sends a message now and then. */
     private static void talk(URI service) {
         WebSocket socket = HttpClient.newHttpClient().newWebSocketBuilder().buildAsync(service, new WebSocket.Listener() {}).join();
         while (true) {

@@ -7,7 +7,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-/** What goes wrong inside the shop, from the moment that somebody says so. */
+/** Faults inside the shop, switched on by request. */
 final class Troubles {
     private static final int DIRECT_BYTES = 512 * 1024;
     private static final int FRAMES = 60;
@@ -25,7 +25,7 @@ final class Troubles {
 
     Troubles(int pricesPort) {
         this.pricesPort = pricesPort;
-        // A cache as services have one: it makes whole collections cost something.
+        // A cache, as in real services: it makes full collections expensive.
         for (int i = 0; i < 1_000_000; i++) {
             kept.add(new byte[48]);
         }
@@ -51,14 +51,14 @@ final class Troubles {
         }
     }
 
-    /** A catalogue that is loaded again for each request, by one at a time. */
+    /** A catalogue that is reloaded for each request, by one thread at a time. */
     private void underTheLock() throws InterruptedException {
         synchronized (catalogue) {
             TimeUnit.MILLISECONDS.sleep(9);
         }
     }
 
-    /** Eight prices instead of one, through an executor that was made for one. */
+    /** Eight prices instead of one, through an executor sized for one. */
     private void fanOut(int id) throws Exception {
         List<Callable<Integer>> asks = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
@@ -85,7 +85,7 @@ final class Troubles {
         return failed;
     }
 
-    /** Each page is dropped before the next is made: garbage, and nothing that fills the heap. */
+    /** Each page is dropped before the next is made: this makes garbage, but does not fill the heap. */
     private static byte[] garbage() {
         byte[] page = new byte[0];
         for (int i = 0; i < 200; i++) {

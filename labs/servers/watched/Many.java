@@ -2,7 +2,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
-/** A service that does nearly nothing, as there are many on one host: {@code Many}. Prints its port. */
+/** A service that does almost nothing, to run many on one host: {@code Many}. Prints its port. */
 public final class Many {
     public static void main(String[] args) throws Exception {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);

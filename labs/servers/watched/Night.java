@@ -10,8 +10,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A service that is well all night: {@code Night PORT}. It looks things up behind a lock, asks somebody else (a sleep of a
- * few milliseconds, rarely of thirty), computes a little and makes garbage. With {@code Night batch EVERY_S FOR_S} nobody asks: a job
+ * A service that is healthy all night: {@code Night PORT}. It looks things up behind a lock, calls another service (a sleep of a
+ * few milliseconds, rarely of thirty), computes a little and makes garbage. {@code Night batch EVERY_S FOR_S} gets no requests: a job
  * sorts and allocates on one thread for some seconds, and rests.
  */
 public final class Night {

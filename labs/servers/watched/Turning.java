@@ -9,7 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A service that is healthy for some seconds and then falls ill, for as long as it is told: {@code Turning PORT HEALTHY_S
+ * A service that is healthy for some seconds and then falls ill for a given time: {@code Turning PORT HEALTHY_S
  * ILL_S ILLNESS}. Illnesses: none, lock (all requests need one lock, which each holds for 50 ms), heap (live data fill the old
  * generation), stall (everything waits 150 ms, once), rare (one request in a hundred holds a lock for 50 ms).
  */

@@ -10,7 +10,7 @@ use serde::Deserialize;
 pub enum Expectation {
     /// `"nothing_slow"`.
     Nothing(Nothing),
-    /// A cause, or the lack of one, with what else must be said.
+    /// A cause, or none, and what else the answer must contain.
     Found(Found),
 }
 
@@ -26,10 +26,10 @@ pub enum Nothing {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
-    /// The cause that comes first and is at least likely. Without one, nothing may be.
+    /// The cause that comes first and is at least likely. If there is none, no cause may be likely.
     #[serde(default)]
     pub first: Option<String>,
-    /// Causes that may be at least likely beside it. All others must not be.
+    /// Other causes that may be at least likely. All others must not be.
     #[serde(default)]
     pub also: Vec<String>,
     /// Least and greatest share of the lost time, by cause; 0 to 1.
@@ -46,17 +46,17 @@ pub struct Found {
     pub doses: Vec<Dose>,
 }
 
-/// A measurement behind a verdict that must agree with what the program noted of itself.
+/// A measurement behind a verdict that must agree with what the program wrote down.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dose {
-    /// The cause whose evidence it is.
+    /// The cause that it is evidence for.
     pub cause: String,
-    /// What the evidence says it is.
+    /// The label of the evidence.
     pub evidence: String,
-    /// What the program noted, in the same unit; where the evidence is per second, over the whole run.
+    /// What the program wrote down, in the same unit; over the whole run if the evidence is per second.
     pub noted: String,
-    /// How far the measurement may be from it, as a part of it.
+    /// How much the measurement may differ from it, as a fraction.
     pub within: f64,
 }
 

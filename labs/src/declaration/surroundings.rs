@@ -1,4 +1,4 @@
-//! What a lab wants around its program: native code, a disk, limits, other processes.
+//! What a lab needs around its program: native code, a disk, limits, other processes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 pub(crate) struct Native {
     /// Name of the file.
     pub(crate) output: String,
-    /// Names of the sources, which lie beside `lab.json`.
+    /// Names of the sources, in the folder of `lab.json`.
     pub(crate) sources: Vec<String>,
     /// Flags of the compiler. The JDK's headers are found without one.
     #[serde(default)]
@@ -21,7 +21,7 @@ pub(crate) struct Native {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Libraries {
-    /// What Maven is asked for, as `group:artifact:version`; the rest is what this one needs.
+    /// The artifact for Maven, as `group:artifact:version`; the other jars are its dependencies.
     pub(crate) maven: String,
     /// Sources of the lab that are compiled only with them.
     pub(crate) sources: Vec<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Libraries {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Needs {
-    /// The rights of root, because what is to be shown is told by the kernel only.
+    /// Root rights, because only the kernel can show the fault.
     #[serde(default)]
     pub(crate) root: bool,
     /// Programs, each with the Debian package that has it.
@@ -41,7 +41,7 @@ pub(crate) struct Needs {
     pub(crate) tools: BTreeMap<String, String>,
 }
 
-/// What is prepared before the program starts and undone after it, whatever happens.
+/// What is prepared before the program starts and undone after it in every case.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stage {
@@ -51,11 +51,11 @@ pub(crate) struct Stage {
     /// Memory that the program and the companions of its group may use together, page cache included.
     #[serde(default)]
     pub(crate) memory_limit_mb: Option<u64>,
-    /// From the beginning of a phase on, by phase, the limit is what they then use for themselves and so much more, which
-    /// is left for the page cache. Less than nothing makes them swap.
+    /// By phase: from its beginning on, the limit is their memory use without page cache at that time plus this much,
+    /// which is left for the page cache. A negative number makes them swap.
     #[serde(default)]
     pub(crate) memory_left_mb: BTreeMap<String, i64>,
-    /// Reads of the slow disk that they may make per second together, from the beginning of a phase on, by phase.
+    /// By phase: how many reads of the slow disk per second they may make together from its beginning on.
     #[serde(default)]
     pub(crate) disk_reads_per_s: BTreeMap<String, u64>,
     /// CPUs that they may use together.
@@ -66,24 +66,24 @@ pub(crate) struct Stage {
     pub(crate) perf_data_on_disk: bool,
 }
 
-/// A file system, or swap, on a loop device on a disk whose requests are held up.
+/// A file system, or swap, on a loop device on a disk whose requests are delayed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SlowDisk {
     /// Size of the disk.
     pub(crate) size_mb: u64,
-    /// Whether the machine swaps to it; then it has no files.
+    /// Whether it is a swap device; then it has no files.
     #[serde(default)]
     pub(crate) swap: bool,
-    /// Each read takes that much longer; many may be held up at once.
+    /// Delay of each read; many may be delayed at once.
     pub(crate) read_delay_ms: u32,
-    /// Each write takes that much longer.
+    /// Delay of each write.
     pub(crate) write_delay_ms: u32,
-    /// What the disk transfers from the beginning of a phase on, by phase; until the first of them as
-    /// much as it can. Requests then queue inside the device, as when a cloud disk has used up its credit.
+    /// By phase: the transfer rate of the disk from its beginning on; unlimited before the first of them. Requests then
+    /// queue inside the device, as when a cloud disk has used up its credit.
     #[serde(default)]
     pub(crate) rates_kib_per_s: BTreeMap<String, u64>,
-    /// Files on it, by name. Nothing of them is in memory when the program starts.
+    /// Files on it, by name. None of their pages is in memory when the program starts.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, Content>,
     /// Its I/O scheduler.
@@ -103,9 +103,9 @@ pub(crate) struct SlowDisk {
 pub(crate) enum Content {
     /// A piece of native code.
     Native(String),
-    /// Noise, so many MB.
+    /// This many MB of noise.
     NoiseMb(u64),
-    /// Nothing: it is a folder.
+    /// A folder without content.
     Folder {},
 }
 

@@ -1,6 +1,5 @@
 //! A slow disk in a box: an image that nbdkit serves with delays, as a file through nbdfuse, as a block device through a
-//! loop device, with a file system that is mounted. Nobody else's disk is touched, and each request takes as long as it
-//! was told to.
+//! loop device, with a file system that is mounted. No other disk is touched. Each request takes the set time.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -27,14 +26,14 @@ pub(super) const PERF_DATA: &str = "hsperfdata";
 /// Where JVMs of root look for them.
 pub(super) const PERF_DATA_OF_ROOT: &str = "/tmp/hsperfdata_root";
 
-/// The server has to serve by then.
+/// How long the server may take to start.
 const START: Duration = Duration::from_secs(20);
-/// More than any disk transfers, in bits per second.
+/// More than any disk can transfer, in bits per second.
 const UNLIMITED: &str = "100G";
-/// For how long the rate may be exceeded, in s: a fraction of one request's time.
+/// How long the rate may be exceeded, in s: a fraction of one request's time.
 const BURST: &str = "burstiness=0.02";
 
-/// The disk; unmounted and taken apart when dropped. The fields are dropped in this order.
+/// The disk; unmounted and removed when dropped. The fields are dropped in this order.
 pub(super) struct Disk {
     rates_kib_per_s: BTreeMap<String, u64>,
     rate: PathBuf,
@@ -80,7 +79,7 @@ impl Disk {
 
     pub(super) fn phase_begins(&self, phase: &str) -> io::Result<()> {
         let Some(kib) = self.rates_kib_per_s.get(phase) else { return Ok(()) };
-        // Put in place as a whole: the server reads it at any moment.
+        // Replaced atomically: the server may read it at any time.
         let new = self.rate.with_extension("new");
         fs::write(&new, (kib * 1024 * 8).to_string())?;
         fs::rename(new, &self.rate)
@@ -89,12 +88,12 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // What is still to be written need not be waited for at the slow rate.
+        // Remaining writes need not take place at the slow rate.
         let _ = fs::write(&self.rate, UNLIMITED);
     }
 }
 
-/// Makes the file system with its files, without mounting it: what has not been read is in nobody's memory.
+/// Makes the file system with its files without mounting it, so that no file is in the page cache.
 fn image(wanted: &SlowDisk, with_perf_data: bool, places: &Places) -> Result<PathBuf, LabError> {
     let (image, content) = (places.stage().join("image"), places.stage().join("content"));
     fs::create_dir_all(&content).map_err(LabError::io("cannot make the folder", &content))?;
@@ -158,7 +157,7 @@ fn serve(wanted: &SlowDisk, image: &Path, rate: &Path, file: &Path) -> Result<Ke
     command.spawn().map(Kept::new).map_err(LabError::io("cannot start", server))
 }
 
-/// Whoever serves the disk as a file; ended when dropped.
+/// The process that serves the disk as a file; ended when dropped.
 struct Server {
     process: Option<Kept>,
     file: PathBuf,
@@ -185,13 +184,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // First the process: it might be about to mount.
+        // End the process first: it might be about to mount.
         drop(self.process.take());
         undo(&format!("the mount {}", self.file.display()), || unmounted(&self.file));
     }
 }
 
-/// Unmounts what is mounted there, if something is.
+/// Unmounts the file system that is mounted there, if any.
 fn unmounted(path: &Path) -> rustix::io::Result<()> {
     match unmount(path, UnmountFlags::empty()) {
         Err(Errno::INVAL) => Ok(()),
@@ -199,7 +198,7 @@ fn unmounted(path: &Path) -> rustix::io::Result<()> {
     }
 }
 
-/// Swap; taken back when dropped.
+/// Swap; disabled when dropped.
 struct Swap(PathBuf);
 
 impl Swap {

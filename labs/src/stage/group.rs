@@ -19,7 +19,7 @@ pub(super) enum Limit {
     Memory(u64),
     /// CPUs.
     Cpu(f64),
-    /// Nothing yet, of the block device with this major and minor number.
+    /// No limit yet, for the block device with this major and minor number.
     Disk((u32, u32)),
 }
 
@@ -33,7 +33,7 @@ impl Limit {
         }
     }
 
-    /// Files of the group and what is written into them.
+    /// Files of the group and the values to write.
     fn settings(self, unified: bool) -> Vec<(&'static str, String)> {
         match (self, unified) {
             (Limit::Disk(_), _) => Vec::new(),
@@ -70,7 +70,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Limits memory to what is used now without page cache, and so many bytes more.
+    /// Limits memory to the current use without page cache plus `bytes`.
     pub(super) fn leave(&self, bytes: i64) -> io::Result<()> {
         let Limit::Memory(_) = self.limit else { return Ok(()) };
         let (used, limit) = if self.folder.join("memory.max").exists() {
@@ -105,7 +105,7 @@ impl Drop for Group {
     }
 }
 
-/// Bytes of files in memory, from `memory.stat` of either version.
+/// Bytes of the page cache, from `memory.stat` of either version.
 fn page_cache(stat: &str) -> u64 {
     let fields: Vec<(&str, u64)> = stat
         .lines()
@@ -136,7 +136,7 @@ fn parent(limit: Limit, unified: bool) -> Result<PathBuf, LabError> {
     Ok(root.join(controller).join(path.trim_start_matches('/')))
 }
 
-/// The own group of a controller: lines are `4:cpu,cpuacct:/path`.
+/// This process's group of a controller: lines are `4:cpu,cpuacct:/path`.
 fn path_of<'t>(groups: &'t str, controller: &str) -> Option<&'t str> {
     let fields = groups.lines().map(|line| line.splitn(3, ':').collect::<Vec<&str>>());
     let mut found = fields.filter(|fields| fields.len() == 3 && fields[1].split(',').any(|name| name == controller));

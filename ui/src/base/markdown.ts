@@ -1,4 +1,4 @@
-// The few elements of Markdown that the catalogue's pages use. Pure: text to a tree; nothing of it is ever HTML.
+// Parses the few Markdown elements that the catalogue's pages use. Pure: text to a tree, never to HTML.
 
 export type Inline = { kind: "text" | "code" | "strong"; text: string };
 
@@ -46,7 +46,7 @@ function openInlines(block: Block | undefined): Inline[] | null {
   return block?.kind === "list" ? (block.items.at(-1) ?? null) : null;
 }
 
-/** Code, emphasis, and of links the text. */
+/** Code, emphasis, and the text of links. */
 export function inlinesOf(text: string): Inline[] {
   const inlines: Inline[] = [];
   const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");

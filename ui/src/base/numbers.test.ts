@@ -36,7 +36,7 @@ describe("amounts", () => {
     [Number.NaN, "ns", "unknown"],
     [Number.POSITIVE_INFINITY, "bytes", "unknown"],
     [1e300, "count", "1.00e300"],
-    // Exactly between two: to the even one, as the terminal does.
+    // Ties round to even, as in the terminal.
     [0.125, "count", "0.125"],
     [1.125, "count", "1.12"],
     [1.375, "count", "1.38"],

@@ -1,7 +1,7 @@
 // Numbers for people: three significant digits and the unit that fits.
 //
-// The terminal prints the same figures by the same rules (crates/report, units.rs): somebody who compares
-// the two must not find a difference, so ties round to even here as they do there.
+// The terminal prints the same figures by the same rules (crates/report, units.rs).
+// Page and terminal must not differ, so ties round to even in both.
 
 import type { Nanoseconds } from "./quantities.ts";
 
@@ -21,10 +21,10 @@ const BYTES: Ladder = [
   [1_073_741_824, "GB"],
 ];
 
-/** What is told per second, in steps of the unit that it counts; time per time is the waiting of several threads. */
+/** Units per second use the ladder of the unit they count. `ns/s` is the sum of the waits of several threads. */
 const RATES: Record<string, Ladder> = { "bytes/s": BYTES, "ns/s": DURATION };
 
-/** Units that are named as they are, and how. */
+/** Units without steps, and how each is printed. */
 const PLAIN: Record<string, (number: string) => string> = {
   count: () => "",
   "1/s": () => "/s",
@@ -33,7 +33,7 @@ const PLAIN: Record<string, (number: string) => string> = {
   times: () => "×",
 };
 
-/** Units of which a thousandth is next to nothing. */
+/** Units for which a thousandth is negligible. */
 const FEW = new Set(["cores", "threads", "times"]);
 
 interface Amount {
@@ -41,7 +41,7 @@ interface Amount {
   unit: string;
 }
 
-/** `value` in one of the units of an explanation's evidence; other units are named as they are. */
+/** `value` in one of the units of an explanation's evidence; other units are printed unchanged. */
 export function amount(value: number, unit: string): string {
   const { number, unit: name } = split(value, unit);
   return name === "" ? number : `${number} ${name}`;
@@ -52,7 +52,7 @@ export function duration(value: Nanoseconds): string {
   return amount(value, "ns");
 }
 
-/** A number before and after; the unit is named once if both share it. */
+/** A number before and after. The unit is printed once if both share it. */
 export function change(before: number, after: number, unit: string): string {
   const [old, now] = [split(before, unit), split(after, unit)];
   return old.unit === now.unit
@@ -65,7 +65,7 @@ export function eventAmount(value: number, unit: string): string {
   return amount(value, unit === "samples" ? "count" : unit);
 }
 
-/** Part of a whole, such as `12 %`. */
+/** A part of a whole, such as `12 %`. */
 export function share(ratio: number): string {
   return amount(ratio, "ratio");
 }
@@ -107,12 +107,12 @@ function percent(ratio: number): string {
   return size < 9.95 ? trimmed(ratio * 100, 1) : grouped(awayFromZero(ratio * 100));
 }
 
-/** Of what is nearly none nobody wants the digits. */
+/** Values close to zero are printed without digits. */
 function few(value: number): string {
   return value !== 0 && Math.abs(value) < 0.0005 ? "<0.001" : digits(value);
 }
 
-/** Three significant digits, without zeros that say nothing. */
+/** Three significant digits, without trailing zeros. */
 function digits(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -128,7 +128,7 @@ function trimmed(value: number, decimals: number): string {
   return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
 }
 
-/** Like `toFixed`, but a number exactly between two goes to the even one. */
+/** Like `toFixed`, but ties round to even. */
 function fixed(value: number, decimals: number): string {
   const scaled = Math.abs(value) * 10 ** decimals;
   const isTie = Number.isInteger(value * 2 ** (decimals + 1)) && scaled % 1 === 0.5;
@@ -150,7 +150,7 @@ function grouped(value: number): string {
     .replace(/^/, value < 0 ? "-" : "");
 }
 
-/** Whole percents that add up like what was measured: the largest remainders are rounded up. */
+/** Whole percents with the same sum as the measured shares: the largest remainders are rounded up. */
 export function wholePercents(shares: readonly number[]): number[] {
   const exact = shares.map((part) => Math.min(Math.max(part || 0, 0), 1) * 100);
   const percents = exact.map(Math.floor);

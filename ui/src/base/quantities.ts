@@ -1,15 +1,15 @@
-// What a bare number means, said in its type. Times are relative to the recording's origin unless a name says otherwise.
+// Types that say what a bare number means. Times are relative to the recording's origin unless a name says otherwise.
 
 /** Nanoseconds: a length of time, or an instant relative to the origin of the recording. */
 export type Nanoseconds = number;
 /** Milliseconds since the Unix epoch. */
 export type EpochMilliseconds = number;
-/** Pixels of the style sheet, before the screen's own scaling. */
+/** CSS pixels, before the screen's own scaling. */
 export type CssPixels = number;
 /** Index into the threads of an overview; -1 is the whole process. */
 export type ThreadIndex = number;
 
-/** Half open: `to` does not belong to it. */
+/** Half open: `to` is excluded. */
 export interface Interval {
   from: Nanoseconds;
   to: Nanoseconds;

@@ -11,7 +11,7 @@ export function lowerBound(sorted: ArrayLike<number>, wanted: number): number {
   return low;
 }
 
-/** What is typed into a search box: a part of the text, or a regular expression between slashes. */
+/** The text of a search box: a part of the wanted text, or a regular expression between slashes. */
 export function matcher(typed: string): (text: string) => boolean {
   const expression =
     typed.length > 2 && typed.startsWith("/") && typed.endsWith("/") ? parsed(typed.slice(1, -1)) : null;

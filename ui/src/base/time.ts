@@ -1,22 +1,22 @@
-// Wall-clock time of instants that are kept relative to an origin, which lies on a full second.
+// Wall-clock time of instants that are relative to an origin. The origin is a full second.
 
 import type { EpochMilliseconds, Nanoseconds } from "./quantities.ts";
 
 /** Which clock people read. */
 export type Zone = "utc" | "local";
 
-/** Milliseconds of an origin given as nanoseconds in digits, as JSON has no number that large. */
+/** The milliseconds of an origin that is given as a string of nanoseconds, because JSON has no number that large. */
 export function originOf(digits: string): EpochMilliseconds {
   return Number(BigInt(digits) / 1_000_000n);
 }
 
-/** How many digits after the second tell two instants apart that lie `step` from each other. */
+/** How many digits after the second distinguish two instants that are `step` apart. */
 export function decimalsFor(step: Nanoseconds): number {
   if (step >= 1e9) return 0;
   return Math.min(9, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
 }
 
-/** Time of day with as many decimals as asked for. */
+/** Time of day with the wanted number of decimals. */
 export function timeOfDay(origin: EpochMilliseconds, at: Nanoseconds, zone: Zone, decimals = 0): string {
   const seconds = Math.floor(at / 1e9);
   const date = new Date(origin + seconds * 1000);
@@ -53,7 +53,7 @@ export function zoneName(origin: EpochMilliseconds, zone: Zone): string {
   return `UTC${offset < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** How far past midnight the clock that people read was at the origin: ticks stand on full steps of that clock. */
+/** The time since midnight of the displayed clock at the origin. Ticks are at full steps of that clock. */
 export function sinceMidnight(origin: EpochMilliseconds, zone: Zone): Nanoseconds {
   const shift = zone === "utc" ? 0 : zoneOffsetMinutes(origin) * 60_000;
   return ((origin + shift) % 86_400_000) * 1e6;

@@ -1,8 +1,8 @@
-// A canvas that knows its size, the screen's resolution and when to draw again.
+// A canvas that knows its size, the screen's resolution and when to redraw.
 //
-// `draw` runs inside an effect: it is called again when a signal that it read changes, when the size changes, and when
-// another function is given. That way a moving window redraws canvases without touching the rest of the page. A picture is drawn in the
-// frame that changes the page, not in the one after it.
+// `draw` runs inside an effect. It is called again when a signal that it read changes, when the size changes, and when
+// another function is passed. So a moving window redraws canvases without touching the rest of the page. A picture is drawn in the
+// same frame that changes the page, not in the next one.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -14,7 +14,7 @@ export type Draw = (context: CanvasRenderingContext2D, width: CssPixels, height:
 interface Properties extends Omit<JSX.HTMLAttributes<HTMLCanvasElement>, "height" | "label"> {
   draw: Draw;
   height: CssPixels;
-  /** What the picture shows, for those who do not see it. */
+  /** What the picture shows, for screen readers. */
   label: string;
   tabIndex?: number;
 }
@@ -56,7 +56,7 @@ function paint(canvas: HTMLCanvasElement, width: CssPixels, height: CssPixels, d
   draw(context, width, height);
 }
 
-/** The font of canvases, the page's own. */
+/** The font of canvases: the page's own. */
 export function font(size: CssPixels, weight = 400): string {
   return `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif`;
 }

@@ -1,4 +1,4 @@
-// A number over time: the range between the extremes of each bucket, and a line through what it ended with.
+// A number over time: the range between the extremes of each bucket, and a line through the last value of each bucket.
 
 import type { CssPixels } from "../base/quantities.ts";
 import { lowerBound } from "../base/search.ts";
@@ -8,17 +8,17 @@ import { niceTop, type TimeScale } from "./scale.ts";
 
 export interface CounterPicture {
   series: readonly CounterSeries[];
-  /** Whether a value stands for the time before its row, as the rates do. */
+  /** Whether a value describes the time before its row, as rates do. */
   isRate: boolean;
   pain: boolean;
   threshold: number | null;
-  /** The same lines of another recording. */
+  /** The same lines from another recording. */
   ghosts?: readonly CounterSeries[];
 }
 
 const MARGIN: CssPixels = 3;
 
-/** The top of the lane: a round number above everything in sight. */
+/** The top of the lane: a round number above all visible values. */
 export function topOf(picture: CounterPicture, scale: TimeScale): number {
   let most = picture.threshold ?? 0;
   for (const { t, max } of [...picture.series, ...(picture.ghosts ?? [])]) {
@@ -52,7 +52,7 @@ export function drawCounters(
   });
 }
 
-/** Lines at the top, whose value stands in the label, and half way to it. */
+/** Lines at the top, whose value is in the label, and at half height. */
 export function drawGrid(
   context: CanvasRenderingContext2D,
   heights: readonly CssPixels[],
@@ -83,7 +83,7 @@ function drawThreshold(context: CanvasRenderingContext2D, y: CssPixels, width: C
   context.globalAlpha = 1;
 }
 
-/** Rows that are in sight, and one more on both sides. */
+/** The visible rows, and one more on each side. */
 function visible({ t }: CounterSeries, scale: TimeScale): [first: number, end: number] {
   return [Math.max(lowerBound(t, scale.window.from) - 1, 0), Math.min(lowerBound(t, scale.window.to) + 1, t.length)];
 }
@@ -106,7 +106,7 @@ function drawRange(
   }
 }
 
-/** The time for which a row's value stands. */
+/** The time that a row's value describes. */
 function reach({ t }: CounterSeries, row: number, isRate: boolean): [from: number, to: number] {
   if (isRate) return [row > 0 ? t[row - 1] : t[row], t[row]];
   return [t[row], row + 1 < t.length ? t[row + 1] : t[row]];
@@ -141,7 +141,7 @@ function drawLine(
   context.stroke();
 }
 
-/** The value that stands at an instant; `null` before the first. */
+/** The value at an instant; `null` before the first. */
 export function valueAt(series: CounterSeries, at: number, isRate: boolean): number | null {
   const next = lowerBound(series.t, at);
   if (isRate) return next < series.t.length && next > 0 ? series.last[next] : null;

@@ -1,5 +1,5 @@
-// What there is of something under what there may be, what was lost there and what happened meanwhile; or the stages of something
-// on top of each other.
+// A level below its limit, with what was lost there and what happened meanwhile. Or the stages of something,
+// stacked on top of each other.
 
 import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
 import { lowerBound } from "../base/search.ts";
@@ -16,18 +16,18 @@ export interface FigurePicture {
   marks: Marks;
 }
 
-/** When something happened that is marked, and which of the kinds it is. */
+/** When each marked thing happened, and its kind. */
 export interface Marks {
   t: Float64Array;
   kind: Uint8Array;
   kinds: number;
 }
 
-/** What may be is drawn to scale unless all there is would be flat below it. */
+/** The limit is drawn to scale unless the level would then look flat below it. */
 const MOST_ROOM = 4;
 const MARK: CssPixels = 4;
 const ROOM: CssPixels = 4;
-/** Labels of limits that are nearer to each other cannot be read. */
+/** Labels of limits that are closer together than this cannot be read. */
 const LABEL: CssPixels = 12;
 
 /** The lines of one kind. */
@@ -35,19 +35,19 @@ export function linesOf({ series, parts }: FigurePicture, ...wanted: readonly Fi
   return series.filter((_, index) => wanted.includes(parts[index]));
 }
 
-/** What there may be in sight: all limits together; 0 without one. */
+/** The sum of all limits at the end of the visible time; 0 without a limit. */
 export function limitOf(picture: FigurePicture, scale: TimeScale): number {
   const at = scale.window.to;
   return linesOf(picture, "limit").reduce((sum, line) => sum + (valueAt(line, at, false) ?? line.last[0] ?? 0), 0);
 }
 
-/** The marks of a machine: each says something by itself. */
+/** The limits as lines: their sum for one whole, otherwise each one by itself. */
 function limitsOf(picture: FigurePicture, isOneWhole: boolean, scale: TimeScale): number[] {
   if (isOneWhole) return [limitOf(picture, scale)].filter((limit) => limit > 0);
   return linesOf(picture, "limit").map((line) => line.last.at(-1) ?? 0);
 }
 
-/** The highest value in sight. */
+/** The highest visible value. */
 export function peakOf(picture: FigurePicture, scale: TimeScale, tops: readonly Float64Array[]): number {
   let most = (tops.at(-1) ?? new Float64Array()).reduce((all, one) => Math.max(all, one), 0);
   for (const { t, max } of linesOf(picture, "before")) {
@@ -83,7 +83,7 @@ export function drawFigure(
   drawMarks(context, picture.marks, scale, height, palette);
 }
 
-/** One colour for one level; those of a whole stand on each other. */
+/** The colour of a level. Several levels are parts of a whole and are stacked. */
 export function levelColour(index: number, count: number, palette: Palette): string {
   return count === 1 ? palette.area : css(palette.categories[index % palette.categories.length], palette, 0, 0.75);
 }
@@ -106,14 +106,14 @@ function drawLevels(
   context.lineWidth = 1.25;
   context.beginPath();
   tops[0].forEach((end, column) => {
-    // Before the first value there is none.
+    // There is no line before the first value.
     if (column === 0 || tops[0][column - 1] === 0) context.moveTo(column * 2, y(end));
     if (end > 0) context.lineTo(column * 2 + 2, y(end));
   });
   context.stroke();
 }
 
-/** From what was left to what there was before it became less again. */
+/** A line from each value after a drop to the value before the next drop. */
 function drawSaw(
   context: CanvasRenderingContext2D,
   before: CounterSeries,
@@ -159,7 +159,7 @@ function drawLimit(
   context.fillText(label, 4, y > 14 ? y - 1 : y + 2);
 }
 
-/** What was lost, from the top down: more of it reaches further. */
+/** Losses, drawn from the top down: a larger loss reaches further down. */
 function drawDrops(
   context: CanvasRenderingContext2D,
   drops: CounterSeries,

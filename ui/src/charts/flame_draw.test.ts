@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fitted } from "./flame_draw.ts";
 
-/** As wide as letters are: an `i` is narrow, a capital wide. */
+/** Letters have different widths: an `i` is narrow, a capital wide. */
 function widthOf(text: string): number {
   return [...text].reduce((all, letter) => all + (letter === "i" ? 3 : /[A-Z…]/.test(letter) ? 9 : 6), 0);
 }

@@ -7,9 +7,9 @@ import { type FlameLayout, type Matches, pathTo } from "./flame_layout.ts";
 import { css, frameColour, inkOn, type Palette, UNKNOWN } from "./palette.ts";
 
 export const FRAME_HEIGHT: CssPixels = 18;
-/** Narrower frames have no room for a letter. */
+/** Narrower frames are too small for a letter. */
 const LETTER: CssPixels = 6.2;
-/** No name has letters that are narrower on average. */
+/** A lower bound of the average width of a letter in a name. */
 const NARROWEST: CssPixels = 3;
 
 export interface FlamePicture {
@@ -38,7 +38,7 @@ export function drawFlame(
   for (let row = zoomed + 1; row < flame.end[zoomed]; row += 1) {
     const wide = flame.width[row] * scale;
     if (wide < 0.4) {
-      // Nothing below it is wider.
+      // No frame below it is wider.
       row = flame.end[row] - 1;
       continue;
     }
@@ -99,10 +99,10 @@ function drawName(
   context.fillText(text, from, rows.depth[row] * FRAME_HEIGHT + FRAME_HEIGHT / 2);
 }
 
-/** As much of a name as fits, measured: letters are not of one width. Of a qualified name the end is what tells. */
+/** The part of a name that fits. It is measured, because letters differ in width. The end of a qualified name identifies it. */
 export function fitted(name: string, room: CssPixels, widthOf: (text: string) => CssPixels): string {
   const safe = clean(name, 400);
-  // Most names are far from fitting, and need not be measured for that.
+  // Most names are far too long, so they need not be measured.
   const fits = (text: string): boolean => text.length * NARROWEST <= room && widthOf(text) <= room;
   if (fits(safe)) return safe;
   const parts = safe.split(".");
@@ -113,7 +113,7 @@ export function fitted(name: string, room: CssPixels, widthOf: (text: string) =>
   return `${short.slice(0, Math.max(letters, 1))}…`;
 }
 
-/** Red for what grew, blue for what shrank, by the part of the whole that it grew or shrank by. */
+/** Red for growth, blue for shrinking. The strength is the change as a part of the whole. */
 function growthColour({ rows }: FlameLayout, row: number, palette: Palette): string {
   const [now, before] = [rows.total[row], rows.base[row] ?? 0];
   const whole = Math.max(rows.total[0], rows.base[0] ?? 0) || 1;

@@ -1,24 +1,24 @@
-// Where the frames of a flame graph stand. Pure: rows in, positions out.
+// Positions of the frames of a flame graph. Pure: rows in, positions out.
 
 import type { FlameRows } from "../data/source.ts";
 
 export interface FlameLayout {
   rows: FlameRows;
-  /** Left edge of each frame as a part of the root's width. */
+  /** The left edge of each frame as a part of the root's width. */
   x: Float64Array;
   width: Float64Array;
   parent: Int32Array;
-  /** Row after the last frame below each frame. */
+  /** The row after the last frame below each frame. */
   end: Int32Array;
   deepest: number;
 }
 
-/** The rows that are in the baseline, by number. */
+/** The numbers of the rows that are in the baseline. */
 export function keptOfBaseline(rows: FlameRows): number[] {
   return [...rows.depth.keys()].filter((row) => row === 0 || rows.base[row] > 0);
 }
 
-/** The rows `kept` as they are in the baseline alone, which is as long as what they are compared with. */
+/** The rows `kept` with their baseline values only. The baseline is scaled to the length of what it is compared with. */
 export function ofBaseline(rows: FlameRows, kept: readonly number[]): FlameRows {
   const column = (of: Float64Array): Float64Array => Float64Array.from(kept, (row) => of[row] || 0);
   const base = column(rows.base);
@@ -36,7 +36,7 @@ export function ofBaseline(rows: FlameRows, kept: readonly number[]): FlameRows 
   };
 }
 
-/** What each frame has that none of those below it has. */
+/** The weight of each frame without that of the frames below it. */
 function withoutChildren(depth: Int32Array, total: Float64Array): Float64Array {
   const self = total.slice();
   const open: number[] = [];
@@ -49,7 +49,7 @@ function withoutChildren(depth: Int32Array, total: Float64Array): Float64Array {
   return self;
 }
 
-/** Children stand side by side from the left edge of their caller, in the order of the rows. */
+/** Places children side by side from the left edge of their caller, in row order. */
 export function layout(rows: FlameRows): FlameLayout {
   const count = rows.depth.length;
   const whole = rows.total[0] || 1;
@@ -80,7 +80,7 @@ export function pathTo({ parent }: FlameLayout, row: number): number[] {
   return path;
 }
 
-/** The frame at a place: `part` of the width of the zoomed frame, at a depth. */
+/** The frame at a position: `part` of the width of the zoomed frame, at a depth. */
 export function frameAt(flame: FlameLayout, zoomed: number, part: number, depth: number): number {
   const { rows, x, width } = flame;
   const path = pathTo(flame, zoomed);
@@ -93,13 +93,13 @@ export function frameAt(flame: FlameLayout, zoomed: number, part: number, depth:
 }
 
 /**
- * How deep one frame has most of everything: above it are but the ways there, which begin with how threads are started. Not
- * deeper than where the program enters the kernel: what it was at tells more than how the kernel does that.
+ * The depth down to which a single frame has at least half of the weight. The frames above it only lead there, such as
+ * the start of a thread. Stops where the program enters the kernel: the program's call says more than the kernel's frames.
  */
 export function mainDepth({ rows, end }: FlameLayout): number {
   let row = 0;
   const entersKernel = (): boolean => row > 0 && rows.kind[row] !== "kernel" && rows.kind[row + 1] === "kernel";
-  // Children stand with the largest first.
+  // Children are sorted, the largest first.
   while (end[row] > row + 1 && rows.total[row + 1] >= 0.5 * rows.total[0] && !entersKernel()) row += 1;
   return rows.depth[row] ?? 0;
 }
@@ -107,12 +107,12 @@ export function mainDepth({ rows, end }: FlameLayout): number {
 export interface Matches {
   /** 1 for each row whose name matches. */
   rows: Uint8Array;
-  /** What they have of the whole; nested matches count once. */
+  /** Their part of the whole; nested matches count once. */
   share: number;
   count: number;
 }
 
-/** Frames whose name, and hence whose time, is looked for. */
+/** Finds the frames whose name matches, and their time. */
 export function search({ rows, end }: FlameLayout, wanted: ((name: string) => boolean) | null): Matches {
   const matches: Matches = { rows: new Uint8Array(rows.depth.length), share: 0, count: 0 };
   if (!wanted) return matches;
@@ -136,7 +136,7 @@ export function search({ rows, end }: FlameLayout, wanted: ((name: string) => bo
   return matches;
 }
 
-/** A frame while recursion is folded: the row that it looks like, and its sums. */
+/** A frame while recursion is folded: the row that it is drawn like, and its sums. */
 interface Folded {
   row: number;
   total: number;
@@ -145,7 +145,7 @@ interface Folded {
   children: Map<string, Folded>;
 }
 
-/** The rows with frames that call themselves drawn once: what they call stands side by side below. */
+/** Folds recursion: a frame that calls itself is drawn once, and everything it calls is side by side below. */
 export function foldRecursion(rows: FlameRows): FlameRows {
   const order = inPreorder(foldedTree(rows));
   const column = (of: (node: Folded) => number): Float64Array => Float64Array.from(order, ({ node }) => of(node));
@@ -195,7 +195,7 @@ function inPreorder(root: Folded): { node: Folded; depth: number }[] {
   return order;
 }
 
-/** The rows with what stands below one of them replaced by more of it. Rows before that one keep their places. */
+/** Replaces the subtree of `row` by a more detailed one. Rows before it keep their numbers. */
 export function graft(rows: FlameRows, row: number, more: FlameRows): FlameRows {
   let end = row + 1;
   while (end < rows.depth.length && rows.depth[end] > rows.depth[row]) end += 1;

@@ -1,13 +1,13 @@
-// Which frames of two flame graphs are the same: those that have the same frames above them, whatever the number of their row.
+// Matches the frames of two flame graphs: frames with the same path are the same, whatever their row number.
 
 import type { FlameRows } from "../data/source.ts";
 
-/** FNV-1a of 32 bits, and the same once more with other numbers: together 53 bits, which a double holds. */
+/** FNV-1a of 32 bits, and the same again with other constants: together 53 bits, which a double holds. */
 const LOW = { basis: 0x811c9dc5, prime: 0x01000193 };
 const HIGH = { basis: 0x2545f491, prime: 0x5bd1e995 };
 const HIGH_BITS = 21;
 
-/** A number for the path to each row. Of 50,000 paths two have the same one in one of seven million graphs. */
+/** A hash of the path to each row. With 50,000 paths, a collision occurs in one of seven million graphs. */
 export function pathsOf({ depth, kind, name }: FlameRows): Float64Array {
   const [low, high] = [new Int32Array(depth.length), new Int32Array(depth.length)];
   const open: number[] = [];

@@ -1,4 +1,4 @@
-// Stacks over time: how much of all there is has what is looked for.
+// Stacks over time: how much of the total weight matches the search.
 
 import type { CssPixels, Interval } from "../base/quantities.ts";
 import type { RoleHeat } from "../data/source.ts";
@@ -14,12 +14,12 @@ export function sumOf({ column, value, columns }: RoleHeat): Float64Array {
 
 export interface FoundPicture {
   time: Interval;
-  /** Weights of the columns that divide the time, of what is meant and of all. */
+  /** The weight of each column of the time: of the matching stacks, and of all stacks. */
   found: Float64Array;
   all: Float64Array;
 }
 
-/** Everything pale, and what is meant in front of it. */
+/** Draws all stacks in a pale colour, and the matching ones in front. */
 export function drawFound(
   context: CanvasRenderingContext2D,
   { time, found, all }: FoundPicture,
@@ -39,7 +39,7 @@ export function drawFound(
   draw(found, palette.match);
 }
 
-/** What is meant, in front of a role's row: a line where it would end if it stood at the bottom. */
+/** Draws the matching stacks in front of a role's row: a line at the height they would have at the bottom of the row. */
 export function drawFoundLine(
   context: CanvasRenderingContext2D,
   values: Float64Array,
@@ -67,7 +67,7 @@ export function drawFoundLine(
   }
 }
 
-/** Columns in sight that are not empty; `isNext` tells whether the one before was not either. */
+/** Visits the visible columns that are not empty. `isNext`: the column before was not empty either. */
 function eachColumn(
   values: Float64Array,
   time: Interval,

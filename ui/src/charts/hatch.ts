@@ -1,4 +1,4 @@
-// What is not known is hatched: neither a colour, which would say something, nor blank, which says that there was nothing.
+// Unknown parts are hatched. A colour would claim something, and blank would mean that there was nothing.
 
 import type { CssPixels, Interval } from "../base/quantities.ts";
 import type { Palette } from "./palette.ts";
@@ -6,7 +6,7 @@ import type { TimeScale } from "./scale.ts";
 
 const STEP: CssPixels = 6;
 
-/** Hatches the part of a row in which something may have been. */
+/** Hatches the part of a row that is unknown. */
 export function drawUnknown(
   context: CanvasRenderingContext2D,
   time: Interval,

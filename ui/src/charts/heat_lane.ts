@@ -1,4 +1,4 @@
-// Rows of cells: one row is one thread, one cell a stretch of time, its strength how busy the thread was.
+// Rows of cells. A row is a thread, a cell is a stretch of time. The strength of its colour says how busy the thread was.
 
 import type { CssPixels, Interval } from "../base/quantities.ts";
 import type { Heat, RoleHeat } from "../data/source.ts";
@@ -9,11 +9,11 @@ export interface HeatPicture {
   heat: Heat;
   /** The time that the columns divide. */
   time: Interval;
-  /** Colour of each state; without states one for all. */
+  /** The colour of each state; without states, a single colour. */
   colours: readonly Hsl[];
 }
 
-/** Of a cell of which less is known no state is said to be the largest. */
+/** If less than this part of a cell is known, no state counts as its largest. */
 export const LEAST_KNOWN = 0.1;
 
 /** The cells of each thread; they come in any order. */
@@ -27,7 +27,7 @@ export function cellsByThread(heat: Heat): Map<number, number[]> {
   return rows;
 }
 
-/** Draws the cells of one row, on the hatching of what is not known: it shows through where little is. */
+/** Draws the cells of one row over the hatching. The hatching shows through where little is known. */
 export function drawHeatRow(
   context: CanvasRenderingContext2D,
   picture: HeatPicture,
@@ -51,7 +51,7 @@ export function drawHeatRow(
   }
 }
 
-/** What is known covers the hatching. */
+/** Covers the hatching where something is known. */
 function drawOver(
   context: CanvasRenderingContext2D,
   box: readonly [number, number, number, number],
@@ -65,23 +65,23 @@ function drawOver(
   context.globalAlpha = alpha;
 }
 
-/** Even a single sample is seen; twice as busy looks stronger, not twice as strong. */
+/** Makes even a single sample visible. Twice as busy looks stronger, but not twice as strong. */
 export function strengthOf(value: number, full: number): number {
   if (!(value > 0) || !(full > 0)) return 0;
   return 0.18 + 0.82 * Math.sqrt(Math.min(value / full, 1));
 }
 
-/** A role as a whole: for each column, what each state adds to it. */
+/** A role as a whole: the contribution of each state to each column. */
 export interface RolePicture {
-  /** States that occur, from the bottom up. */
+  /** The states that occur, from the bottom up. */
   states: readonly number[];
-  /** For each of them, where it ends in each column. */
+  /** The upper end of each state in each column. */
   tops: readonly Float64Array[];
   /** The highest column. */
   most: number;
 }
 
-/** The states of a role on top of each other, in the order of the states. */
+/** Stacks the states of a role, in the order of the states. */
 export function stackOfRole(heat: RoleHeat, role: number): RolePicture {
   const sums = new Map<number, Float64Array>();
   for (let cell = 0; cell < heat.role.length; cell += 1) {
@@ -104,7 +104,7 @@ export function stackOfRole(heat: RoleHeat, role: number): RolePicture {
   return { states, tops, most: below.reduce((most, one) => Math.max(most, one), 0) };
 }
 
-/** Columns that rise with how many threads there are, in the colours of what they do. */
+/** Columns whose height is the number of threads, in the colours of their states. */
 export function drawRole(
   context: CanvasRenderingContext2D,
   { tops }: RolePicture,
@@ -121,14 +121,14 @@ export function drawRole(
   });
 }
 
-/** One state: in each column from where the one below it ends. */
+/** One state: in each column it begins where the one below it ends. */
 function drawPart(
   context: CanvasRenderingContext2D,
   ends: Float64Array,
   begins: Float64Array,
   time: Interval,
   scale: TimeScale,
-  /** `least` is the height of what is there at all, so that it is seen. */
+  /** `least` is the minimum height, so that everything that occurs is visible. */
   box: { top: CssPixels; height: CssPixels; most: number; least: CssPixels },
 ): void {
   const column = (time.to - time.from) / ends.length;

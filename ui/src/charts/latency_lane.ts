@@ -1,5 +1,5 @@
-// Requests over time: a cell for each length in which some took so long, the darker the more; lines of the median and of the
-// 99th percentile, and a dash at the longest. Lengths are drawn by their logarithm.
+// Requests over time. Each cell counts the requests of one duration range: darker means more. Lines show the median and the
+// 99th percentile, a dash shows the longest request. The scale of durations is logarithmic.
 
 import type { CssPixels, Interval, Nanoseconds } from "../base/quantities.ts";
 import { lowerBound } from "../base/search.ts";
@@ -11,7 +11,7 @@ import type { TimeScale } from "./scale.ts";
 
 const LEAST_ALPHA = 0.16;
 
-/** The lengths that a picture shows, from the bottom to the top. */
+/** The durations that a picture shows, from bottom to top. */
 export class LengthScale {
   readonly shortest: Nanoseconds;
   readonly longest: Nanoseconds;
@@ -21,7 +21,7 @@ export class LengthScale {
     let [first, last] = [Number.POSITIVE_INFINITY, 0];
     for (const one of step) [first, last] = [Math.min(first, one), Math.max(last, one)];
     this.shortest = 2 ** (Math.min(first, last) / stepsPerDoubling);
-    // A little room above the longest.
+    // Some space above the longest.
     this.longest = 2 ** ((last + 2) / stepsPerDoubling);
     this.height = height;
   }
@@ -31,13 +31,13 @@ export class LengthScale {
     return this.height - 1 - part * (this.height - 4);
   }
 
-  /** The length at a height. */
+  /** The duration at a height. */
   length(y: CssPixels): Nanoseconds {
     const part = (this.height - 1 - y) / (this.height - 4);
     return this.shortest * (this.longest / this.shortest) ** Math.min(Math.max(part, 0), 1);
   }
 
-  /** Powers of ten that it shows. */
+  /** The powers of ten in the picture. */
   ticks(): Nanoseconds[] {
     const ticks: Nanoseconds[] = [];
     for (let at = 10 ** Math.ceil(Math.log10(this.shortest)); at <= this.longest; at *= 10) ticks.push(at);
@@ -46,7 +46,7 @@ export class LengthScale {
 }
 
 export interface LatencyLook {
-  /** From where on a request is slow. */
+  /** Requests longer than this are slow. */
   threshold: number | null;
   label: (length: Nanoseconds) => string;
   /** The quantiles of another recording. */
@@ -112,7 +112,7 @@ function drawThreshold(context: CanvasRenderingContext2D, scale: TimeScale, y: C
   context.setLineDash([]);
 }
 
-/** The longest of each part: one request in a hundred moves no quantile, and its cell is among the palest. */
+/** The longest of each part: one slow request in a hundred does not move a quantile, and its cell is very pale. */
 function drawLongest(
   context: CanvasRenderingContext2D,
   { t, max, length }: LatencyLines,
@@ -129,7 +129,7 @@ function drawLongest(
   context.globalAlpha = 1;
 }
 
-/** Steps, broken where no request began. */
+/** A step line with gaps where no request began. */
 function drawLine(
   context: CanvasRenderingContext2D,
   { t, length }: LatencyLines,
@@ -171,13 +171,13 @@ function drawLabels(
   }
 }
 
-/** The row of the lines that holds at an instant, or -1. */
+/** The row of the lines that is valid at an instant, or -1. */
 export function lineAt({ t, length }: LatencyLines, at: Nanoseconds): number {
   const row = lowerBound(t, at + 1) - 1;
   return row >= 0 && at < t[row] + length ? row : -1;
 }
 
-/** The lengths between two heights, with room for what a cell rounds away. */
+/** The durations between two heights, widened by the rounding of a cell. */
 export function lengthsBetween(lengths: LengthScale, a: CssPixels, b: CssPixels): Interval {
   return {
     from: Math.floor(lengths.length(Math.max(a, b))),

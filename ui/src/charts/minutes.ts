@@ -1,4 +1,4 @@
-// An hour of latency as bars, one for each minute. Pure.
+// An hour of latency as bars, one per minute. Pure.
 
 import type { CssPixels } from "../base/quantities.ts";
 import type { WatchedJvm, WatchedMinute } from "../data/watched.ts";
@@ -16,22 +16,22 @@ export interface Bar {
   isIll: boolean;
 }
 
-/** Lengths below this are drawn as this. */
+/** Shorter durations are drawn as this one. */
 const SHORTEST_MS = 0.1;
 
-/** A line across the bars of an hour, and the length that it stands for. */
+/** A line across the bars of an hour, and the duration that it marks. */
 export interface Line {
   ms: number;
   y: CssPixels;
 }
 
-/** The height that a length reaches on a scale up to `longest_ms`. */
+/** The height of a duration on a scale up to `longest_ms`. */
 function heightOf(ms: number, longest_ms: number, height: CssPixels): CssPixels {
   const doublings = Math.max(1, Math.log2(longest_ms / SHORTEST_MS));
   return (Math.log2(Math.max(ms, SHORTEST_MS) / SHORTEST_MS) / doublings) * height;
 }
 
-/** Powers of ten between both ends of the scale, without those that leave no room for their labels. */
+/** The powers of ten on the scale, without those that are too close together for their labels. */
 export function linesOf(longest_ms: number, height: CssPixels, room: CssPixels): Line[] {
   const lines: Line[] = [];
   let last = height;
@@ -44,7 +44,7 @@ export function linesOf(longest_ms: number, height: CssPixels, room: CssPixels):
   return lines;
 }
 
-/** A JVM that had a reason to record in more minutes stands above others, then the one whose requests took longest. */
+/** Sorts JVMs by the number of minutes with a reason to record, then by their longest request. */
 export function byTrouble(jvms: readonly WatchedJvm[]): WatchedJvm[] {
   const worst = ({ minutes }: WatchedJvm): readonly number[] => [
     minutes.filter(({ triggers }) => triggers !== null).length,
@@ -57,7 +57,7 @@ export function byTrouble(jvms: readonly WatchedJvm[]): WatchedJvm[] {
   return known.sort((a, b) => more(a.worst, b.worst)).map(({ jvm }) => jvm);
 }
 
-/** Bars on a logarithmic scale up to `longest_ms`, so that usual minutes can be seen beside bad ones. */
+/** Bars on a logarithmic scale up to `longest_ms`, so that normal minutes stay visible next to bad ones. */
 export function barsOf(
   minutes: readonly WatchedMinute[],
   longest_ms: number,

@@ -1,17 +1,17 @@
-// Safe colours can be told apart by whoever lacks a kind of cone. What they see is computed as by Machado, Oliveira and
-// Fernandes (2009), how far two colours are apart in OKLab.
+// People with any colour vision deficiency can distinguish the safe colours. What they see is computed as in Machado, Oliveira and
+// Fernandes (2009); the distance between two colours is measured in OKLab.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { css, type Hsl, type Palette, paletteFor, UNKNOWN } from "./palette.ts";
 
-/** Hundredths of OKLab; 2 is just noticed by somebody who compares two fields side by side. */
+/** Hundredths of OKLab; 2 is just noticeable when two fields are side by side. */
 const APART = 7;
 
-/** Places of the waits for pages, locks, results of threads, services and files in the table of states. */
+/** Indexes of the waits for pages, locks, results of threads, services and files in the table of states. */
 const FREQUENT = [0, 1, 4, 5, 8];
 
-/** What of red, green and blue light the eye takes for red, green and blue. */
+/** How the eye perceives red, green and blue light. */
 const EYES: Record<string, readonly number[]> = {
   "all cones": [1, 0, 0, 0, 1, 0, 0, 0, 1],
   "no long ones": [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
@@ -31,7 +31,7 @@ function times(matrix: readonly number[], vector: readonly number[]): number[] {
   return [0, 3, 6].map((row) => vector.reduce((sum, part, column) => sum + matrix[row + column] * part, 0));
 }
 
-/** Red, green and blue light of a colour as it is drawn, or as the style sheet has it. */
+/** Linear red, green and blue of a colour as it is drawn, or as the style sheet has it. */
 function light(drawn: string): number[] {
   if (drawn.startsWith("#")) return [1, 3, 5].map((at) => linear(Number.parseInt(drawn.slice(at, at + 2), 16) / 255));
   const [hue, saturation, lightness] = (drawn.match(/[\d.]+/g) ?? []).map(Number);
@@ -52,7 +52,7 @@ function seen(drawn: string, eye: readonly number[]): number[] {
   return times(TO_OKLAB, times(TO_CONES, taken).map(Math.cbrt)).map((part) => part * 100);
 }
 
-/** Pairs that are too near to each other. */
+/** Pairs of colours that are too similar. */
 function alike(
   colours: readonly (readonly [name: string, drawn: string])[],
   eye: readonly number[],

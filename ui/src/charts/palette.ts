@@ -1,8 +1,8 @@
-// The colours of everything that is drawn on a canvas. The style sheet has those of the text around it.
+// The colours of everything that is drawn on a canvas. The colours of text are in the style sheet.
 //
-// Layers follow what profilers have taught people: Java green, C++ yellow, native code red, the kernel orange. The
-// second set was sought by annealing from Okabe and Ito's: any two are apart for whoever lacks a kind of cone
-// (`palette.test.ts`), which costs some of what the layers' colours have taught.
+// Layers have the colours that profilers commonly use: Java green, C++ yellow, native code red, the kernel orange. The
+// second set was found by annealing from Okabe and Ito's colours. Any two are distinct with any colour vision deficiency
+// (`palette.test.ts`), but they differ somewhat from the common layer colours.
 
 /** A colour as hue (degrees), saturation and lightness (percent). */
 export type Hsl = readonly [hue: number, saturation: number, lightness: number];
@@ -13,7 +13,7 @@ export interface Palette {
   muted: string;
   faint: string;
   grid: string;
-  /** Of what is not known. */
+  /** For unknown parts. */
   hatch: string;
   surface: string;
   line: string;
@@ -22,7 +22,7 @@ export interface Palette {
   painArea: string;
   accent: string;
   match: string;
-  /** The same for cells, which are pale where little was found. */
+  /** The same for cells, which are pale where little matches. */
   found: Hsl;
   /** Growth and decrease against a baseline. */
   more: Hsl;
@@ -31,9 +31,9 @@ export interface Palette {
   frames: Record<string, Hsl>;
   /** By colour name of a state. */
   states: Record<string, Hsl>;
-  /** Of waits, which are many and stand on each other: those of a recording must differ. */
+  /** For waits. There are many kinds and they are stacked, so those of one recording must differ. */
   waits: readonly Hsl[];
-  /** For things that have no colour of their own, the most frequent first. */
+  /** For things without a colour of their own, the most frequent first. */
   categories: readonly Hsl[];
 }
 
@@ -79,7 +79,7 @@ const STATES: Record<string, Hsl> = {
   unknown: [0, 0, 70],
 };
 
-/** What is no activity stays in the background, also on a dark one. */
+/** States without activity stay in the background, also in the dark theme. */
 const DIM: Record<string, Hsl> = { idle: [215, 12, 36], unknown: [0, 0, 42] };
 
 const SAFE_STATES: Record<string, Hsl> = {
@@ -101,8 +101,8 @@ const SAFE_STATES: Record<string, Hsl> = {
 const SAFE_DIM: Record<string, Hsl> = { idle: [215, 12, 30], unknown: [0, 0, 46] };
 
 /**
- * One for each wait, in the order of the table of states, sought by annealing: those that are frequent (pages, locks, results,
- * services, files) are farthest apart, and all are apart from the other states.
+ * One for each wait, in the order of the table of states, found by annealing. The frequent ones (pages, locks, results,
+ * services, files) differ most, and all differ from the other states.
  */
 const WAITS: readonly Hsl[] = [
   [168, 89, 32],
@@ -202,7 +202,7 @@ const DARK: Chrome = {
   found: [262, 90, 90],
 };
 
-/** Colours of states: waits have one each, others of one family differ a little in hue. */
+/** Colours of states. Each wait has its own; other states of one family differ slightly in hue. */
 export function stateColours(states: readonly { color: string }[], palette: Palette): Hsl[] {
   const seen = new Map<string, number>();
   return states.map(({ color }) => {
@@ -214,7 +214,7 @@ export function stateColours(states: readonly { color: string }[], palette: Pale
   });
 }
 
-/** A colour as the canvas takes it. In the dark fills are dimmed, so that a page full of them does not glare. */
+/** A colour as the canvas takes it. Fills are dimmed in the dark theme to avoid glare. */
 export function css([hue, saturation, lightness]: Hsl, palette: Palette, shift = 0, alpha = 1): string {
   const [s, l] = palette.dark ? [saturation * 0.85, lightness * 0.8] : [saturation, lightness];
   return `hsl(${hue} ${s}% ${Math.min(Math.max(l + shift, 8), 92)}% / ${alpha})`;
@@ -225,12 +225,12 @@ export function inkOn([, , lightness]: Hsl, palette: Palette): string {
   return lightness * (palette.dark ? 0.8 : 1) > 43 ? "#15171a" : "#ffffff";
 }
 
-/** The fill of a frame: its layer's colour, a little different for each name so that neighbours stand apart. */
+/** The fill of a frame: its layer's colour, slightly varied by name so that neighbours differ. */
 export function frameColour(kind: string, name: string, palette: Palette): string {
   return css(palette.frames[kind] ?? UNKNOWN, palette, (hash(name) % 9) - 4);
 }
 
-/** A frame whose layer is not known. */
+/** A frame whose layer is unknown. */
 export const UNKNOWN: Hsl = [220, 8, 72];
 
 function hash(text: string): number {

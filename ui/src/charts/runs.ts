@@ -1,4 +1,4 @@
-// Runs over time: one number of each run as a line, lost time by cause as bars below, and a mark before each run with which
+// Runs over time: one number per run as a line, lost time by cause as bars below, and a mark before each run at which
 // something changed. Layout is pure; drawing gets a canvas.
 
 import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
@@ -9,29 +9,29 @@ import { niceTop } from "./scale.ts";
 
 /** Causes with a colour of their own; the others are drawn together. */
 const COLOURED = 5;
-/** Room for the numbers of a scale. */
+/** Space for the numbers of a scale. */
 const LEFT: CssPixels = 62;
-/** Room for the title of a panel. */
+/** Space for the title of a panel. */
 const HEAD: CssPixels = 22;
 const UPPER: CssPixels = 170;
 const LOWER: CssPixels = 80;
-/** Room for the numbers of the runs. */
+/** Space for the numbers of the runs. */
 const FOOT: CssPixels = 18;
 /** A few runs do not fill the width. */
 const WIDEST_BAR: CssPixels = 40;
-/** Numbers of runs are at least so far apart. */
+/** The minimum distance between the numbers of runs. */
 const APART: CssPixels = 44;
-/** A logarithmic scale spans at least this factor, so that it has a round number, and noise does not look like a change. */
+/** A logarithmic scale spans at least this factor. So it contains a round number, and noise does not look like a change. */
 const LEAST_SPAN = 2.5;
 
-/** One number of each run; `null` where it is not known. */
+/** One number per run; `null` where it is unknown. */
 export interface Measured {
   title: string;
   unit: string;
   values: readonly (number | null)[];
 }
 
-/** p50 and p99 of requests; where no run has requests, the part of the time in which the application was stopped. */
+/** p50 and p99 of requests. If no run has requests: the part of the time in which the application was stopped. */
 export function measuredOf(runs: readonly Run[]): Measured[] {
   const latencies = runs.map((run) => run.latencies);
   if (latencies.every((one) => one === null)) {
@@ -46,7 +46,7 @@ export function measuredOf(runs: readonly Run[]): Measured[] {
 /** A part of each bar. */
 export interface Part {
   title: string;
-  /** Index of its colour; -1 for several causes together. */
+  /** The index of its colour; -1 for several causes together. */
   colour: number;
   ns: readonly Nanoseconds[];
 }
@@ -64,14 +64,14 @@ export function partColour({ colour }: Part, palette: Palette): string {
   return colour < 0 ? palette.faint : css(palette.categories[colour], palette);
 }
 
-/** From values to parts of a height. */
+/** Maps values to parts of a height. */
 export interface Scale {
   low: number;
   high: number;
   isLogarithmic: boolean;
 }
 
-/** For values that vary by factors; it does not begin with zero. */
+/** Logarithmic, for values that vary by factors. It does not begin at zero. */
 export function logarithmic(values: readonly number[]): Scale {
   const positive = values.filter((value) => value > 0);
   if (positive.length === 0) return { low: 1, high: 10, isLogarithmic: true };
@@ -85,13 +85,13 @@ export function linear(values: readonly number[]): Scale {
   return { low: 0, high: niceTop(Math.max(0, ...values)), isLogarithmic: false };
 }
 
-/** Which part of the height a value is at. */
+/** The part of the height at which a value is drawn. */
 export function heightAt({ low, high, isLogarithmic }: Scale, value: number): number {
   const part = isLogarithmic ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : value / high;
   return Math.min(Math.max(part, 0), 1);
 }
 
-/** Round numbers of a scale: 1, 2, 5 and so on, or powers of ten where these are enough. */
+/** The round numbers of a scale: 1, 2, 5 and so on, or only powers of ten if those are enough. */
 export function marksOf({ low, high, isLogarithmic }: Scale): number[] {
   if (!isLogarithmic) return [0, high / 2, high];
   const powers: number[] = [];
@@ -101,13 +101,13 @@ export function marksOf({ low, high, isLogarithmic }: Scale): number[] {
   return coarse.length > 2 ? coarse : within(powers.flatMap((power) => [power, 2 * power, 5 * power]));
 }
 
-/** Where a run is between the edges of the plot. */
+/** The position of a run between the edges of the plot. */
 export function slotOf(run: number, count: number, width: CssPixels): { from: CssPixels; to: CssPixels } {
   const each = (width - LEFT) / Math.max(count, 1);
   return { from: LEFT + run * each, to: LEFT + (run + 1) * each };
 }
 
-/** The run at a place; none left of the plot. */
+/** The run at a position; none left of the plot. */
 export function runAt(x: CssPixels, count: number, width: CssPixels): number | null {
   const run = Math.floor(((x - LEFT) / (width - LEFT)) * count);
   return run >= 0 && run < count ? run : null;
@@ -117,18 +117,18 @@ export interface RunsPicture {
   count: number;
   measures: readonly Measured[];
   parts: readonly Part[];
-  /** Before which runs something changed, and what. */
+  /** The runs before which something changed, and what changed. */
   changes: readonly { at: number; by: string }[];
-  /** The run that is pointed at. */
+  /** The run under the pointer. */
   marked: number | null;
 }
 
-/** How high the picture is: without lost time it has one panel. */
+/** The height of the picture. Without lost time it has one panel. */
 export function heightOf({ parts }: Pick<RunsPicture, "parts">): CssPixels {
   return HEAD + UPPER + FOOT + (parts.length > 0 ? HEAD + LOWER : 0);
 }
 
-/** A value as it is printed beside a line. */
+/** A value as printed next to a line. */
 type Label = (value: number, unit: string) => string;
 
 interface Panel {
@@ -207,7 +207,7 @@ function drawLine(
   context.beginPath();
   values.forEach((value, run) => {
     if (value === null) return;
-    // What is not known is a gap.
+    // Unknown values are gaps.
     if (run === 0 || values[run - 1] === null) context.moveTo(x(run), yOf(panel, value));
     else context.lineTo(x(run), yOf(panel, value));
   });
@@ -245,7 +245,7 @@ function drawBars(
   }
 }
 
-/** Lines through both panels; what changed stands beside a line if there is room up to the next one. */
+/** Lines through both panels. The label is next to its line if it fits before the next one. */
 function drawChanges(
   context: CanvasRenderingContext2D,
   { changes, count }: RunsPicture,

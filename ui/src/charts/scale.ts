@@ -1,8 +1,8 @@
-// Between time and pixels, and where an axis has its marks.
+// Converts between time and pixels, and places the marks of an axis.
 
 import { type CssPixels, type Interval, lengthOf, type Nanoseconds } from "../base/quantities.ts";
 
-/** Steps that people read easily: 1, 2, 5 below a second, then as clocks are divided. */
+/** Steps that are easy to read: 1, 2, 5 below a second, then the divisions of a clock. */
 const CLOCK_STEPS: readonly Nanoseconds[] = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
 ].map((seconds) => seconds * 1e9);
@@ -54,7 +54,7 @@ export function ticks(window: Interval, step: Nanoseconds, offset: Nanoseconds):
   return marks;
 }
 
-/** A round number not below `value`, as the top of a lane. */
+/** The next round number at or above `value`, for the top of a lane. */
 export function niceTop(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

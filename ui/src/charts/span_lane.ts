@@ -1,4 +1,4 @@
-// Things with a beginning and an end: one row per kind, coloured by name, the most frequent names first.
+// Spans (with a beginning and an end): one row per kind, coloured by name, the most frequent names first.
 
 import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
 import type { SpanMarks } from "../data/source.ts";
@@ -8,13 +8,13 @@ import type { TimeScale } from "./scale.ts";
 export interface SpanPicture {
   marks: SpanMarks;
   kinds: readonly string[];
-  /** Names in the order of their colours. */
+  /** The names in the order of their colours. */
   names: readonly string[];
-  /** The longest one of the whole recording. */
+  /** The longest span of the whole recording. */
   longest: Nanoseconds;
 }
 
-/** Narrower marks, and several drawn as one, do not show how long they are by their width: their height does. */
+/** The width of narrower marks, and of several drawn as one, does not show their duration: their height does. */
 const NARROW: CssPixels = 2;
 const LEAST_HEIGHT = 0.3;
 
@@ -23,13 +23,13 @@ export function longestOf(marks: SpanMarks): Nanoseconds {
   return marks.longest.reduce((most, one) => Math.max(most, one), 0);
 }
 
-/** Part of its row's height that a mark has. */
+/** The height of a mark as a part of its row's height. */
 export function heightOf(marks: SpanMarks, index: number, width: CssPixels, longest: Nanoseconds): number {
   if ((width >= NARROW && marks.merged[index] === 1) || !(longest > 0)) return 1;
   return LEAST_HEIGHT + (1 - LEAST_HEIGHT) * Math.sqrt(Math.min(marks.longest[index] / longest, 1));
 }
 
-/** The colours follow how much time each name has in sight of the whole recording. */
+/** Colours are assigned by the time that each name has in the whole recording. */
 export function namesByTime(marks: SpanMarks): string[] {
   const time = new Map<string, number>();
   marks.name.forEach((name, row) => {
@@ -38,14 +38,14 @@ export function namesByTime(marks: SpanMarks): string[] {
   return [...time.entries()].sort((a, b) => b[1] - a[1]).map(([name]) => name);
 }
 
-/** Kinds of the lane that occur, in the lane's order. */
+/** The kinds of the lane that occur, in the lane's order. */
 export function rowsOf(marks: SpanMarks, kinds: readonly string[]): string[] {
   const present = new Set(marks.kind);
   return kinds.filter((kind) => present.has(kind));
 }
 
 export function colourOf(name: string, names: readonly string[], palette: Palette): Hsl {
-  // So many names that colours would repeat are methods, files and the like: nobody reads those by colour.
+  // With so many names that colours would repeat, they are methods, files and the like: colours do not help there.
   const index = names.length > palette.categories.length ? 0 : names.indexOf(name);
   return palette.categories[Math.max(index, 0) % palette.categories.length];
 }
@@ -66,7 +66,7 @@ export function drawSpans(
     const [left, right] = [scale.x(marks.t[index]), scale.x(marks.t[index] + marks.duration[index])];
     const at = row.get(marks.kind[index]);
     if (right < -1 || left > scale.width || at === undefined) continue;
-    // Many short ones that touch are paler than a long one: a stall stands out among routine.
+    // Many short touching spans are paler than a long one, so that a stall stands out.
     context.globalAlpha = marks.merged[index] > 1 ? 0.55 : 1;
     context.fillStyle = colours.get(marks.name[index]) ?? palette.accent;
     const begin = Math.max(left, -1);

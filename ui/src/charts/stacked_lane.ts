@@ -1,14 +1,14 @@
-// Parts of a whole over time, on top of each other: how many threads are in which state.
+// Stacked parts of a whole over time: how many threads are in which state.
 
 import type { CssPixels } from "../base/quantities.ts";
 import type { CounterSeries } from "../data/source.ts";
 import { valueAt } from "./counter_lane.ts";
 import { niceTop, type TimeScale } from "./scale.ts";
 
-/** Columns of so many pixels are as fine as the eye asks for. */
+/** Columns of this width in pixels are fine enough for the eye. */
 const COLUMN: CssPixels = 2;
 
-/** Sums from the bottom up: for each column, where each part ends. */
+/** Sums from the bottom up: the upper end of each part in each column. */
 export function stack(series: readonly CounterSeries[], scale: TimeScale, isRate: boolean): Float64Array[] {
   const columns = Math.max(Math.ceil(scale.width / COLUMN), 1);
   const below = new Float64Array(columns);
@@ -33,7 +33,7 @@ export function drawStack(
 ): void {
   const most = topOfStack(tops);
   const y = (value: number): CssPixels => height - (value / most) * (height - 3);
-  // From the highest down: each is painted over by what is below it.
+  // Drawn from the highest down: each part is painted over by those below it.
   for (let part = tops.length - 1; part >= 0; part -= 1) {
     context.fillStyle = colours[part % colours.length];
     const ends = tops[part];

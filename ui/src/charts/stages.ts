@@ -1,10 +1,10 @@
-// Requests to a device by stage, as `btt` tells them: how long each stage takes mostly, and at worst. Pure.
+// Requests to a device by stage, as in `btt`: the typical and the longest time of each stage. Pure.
 
 import type { Nanoseconds } from "../base/quantities.ts";
 import { parsedDetail } from "../data/detail.ts";
 import type { SpanRow } from "../data/source.ts";
 
-/** Stages in their order: the key of the detail, the name, and what it is. */
+/** The stages in order: the key of the detail, the name, and its meaning. */
 export const STAGES: readonly (readonly [key: string, name: string, says: string])[] = [
   ["q2g_ns", "Q2G", "until there was a place for it"],
   ["g2i_ns", "G2I", "until it was in the scheduler's queue"],
@@ -13,7 +13,7 @@ export const STAGES: readonly (readonly [key: string, name: string, says: string
   ["d2c_ns", "D2C", "at the device"],
 ];
 
-/** The stage that is all of them together. */
+/** The stage that is the sum of all others. */
 export const WHOLE = "Q2C";
 
 export interface Quantiles {
@@ -22,7 +22,7 @@ export interface Quantiles {
   p99: Nanoseconds;
 }
 
-/** Requests of one device and operation, each with its stages. */
+/** The requests of one device and operation, each with its stages. */
 export interface Requests {
   /** For example `vda read`. */
   name: string;

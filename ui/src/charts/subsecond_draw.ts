@@ -1,4 +1,4 @@
-// Seconds from left to right, the fractions of each from top to bottom: what comes and goes within a second is seen.
+// Seconds from left to right, the fractions of each second from top to bottom. This shows changes within a second.
 
 import type { CssPixels } from "../base/quantities.ts";
 import type { SubsecondHeat } from "../data/source.ts";
@@ -11,7 +11,7 @@ export interface SubsecondGrid {
   cell: CssPixels;
 }
 
-/** How the seconds share a width: no wider than is pleasant, no narrower than can be hit. */
+/** The width of a second: not wider than looks good, not narrower than can be clicked. */
 export function gridOf(heat: SubsecondHeat, width: CssPixels): SubsecondGrid {
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let cell = 0; cell < heat.second.length; cell += 1) {
@@ -38,15 +38,15 @@ export function drawSubsecond(
   }
 }
 
-/** The colour of a cell with a part of what a full one has. */
+/** The colour of a cell that is filled to this part. */
 export function colourOf(part: number, palette: Palette): string {
   return css([262, 55, palette.dark ? 62 : 48], palette, 0, strengthOf(part, 1));
 }
 
-/** Parts of a full cell whose colours are shown beside the picture. */
+/** The parts of a full cell whose colours are in the legend. */
 export const SCALE: readonly number[] = [0.01, 0.1, 0.25, 0.5, 1];
 
-/** Seconds that have room for their time below them. */
+/** The seconds whose time fits below them. */
 export function labelledSeconds(grid: SubsecondGrid, room: CssPixels): number[] {
   const every = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600].find((step) => step * grid.cell >= room) ?? 7200;
   const seconds = [];
@@ -54,7 +54,7 @@ export function labelledSeconds(grid: SubsecondGrid, room: CssPixels): number[] 
   return seconds;
 }
 
-/** The instant at which the cell under the pointer begins. */
+/** The start of the cell under the pointer. */
 export function timeAt(
   heat: SubsecondHeat,
   grid: SubsecondGrid,

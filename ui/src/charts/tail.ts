@@ -1,12 +1,12 @@
-// How long requests took, of two recordings in one picture: which part of them took longer. Both axes are logarithms, so that the
-// slowest hundredth has as much room as the rest.
+// Latencies of two recordings in one picture: the part of requests that took longer than each duration. Both axes are logarithmic, so the
+// slowest hundredth gets as much space as the rest.
 
 import type { CssPixels, Nanoseconds } from "../base/quantities.ts";
 import type { Latency } from "../data/source.ts";
 import { font } from "./canvas.tsx";
 import type { Palette } from "./palette.ts";
 
-/** Parts of the requests that take longer; the axis has its marks there. */
+/** Parts of the requests that take longer, at which the axis has its marks. */
 const MARKS: readonly (readonly [above: number, title: string])[] = [
   [1, "all"],
   [0.5, "p50"],
@@ -19,7 +19,7 @@ const LEFT: CssPixels = 44;
 const BOTTOM: CssPixels = 16;
 const TOP: CssPixels = 6;
 
-/** For each length the part of the requests that took at least so long; descending parts. */
+/** For each duration, the part of the requests that took at least this long, in descending order. */
 export interface Tail {
   length: Float64Array;
   part: Float64Array;
@@ -40,7 +40,7 @@ export function tailOf({ step, count, stepsPerDoubling }: Latency): Tail {
   return { length: Float64Array.from(steps, (one) => 2 ** (one / stepsPerDoubling)), part, requests };
 }
 
-/** How long the slowest `above` part took at least; nothing where there were not so many requests. */
+/** The minimum duration of the slowest `above` part; `null` if there were too few requests. */
 export function lengthAt({ length, part, requests }: Tail, above: number): Nanoseconds | null {
   if (above * requests < 1) return null;
   let found = -1;

@@ -1,23 +1,23 @@
-// One request over its threads: which part of its time each state has, and what the threads did in it, as bars in the order in
-// which they began. Pure.
+// One request over its threads: the part of its time in each state, and what the threads did in it, as bars sorted by their
+// start. Pure.
 
 import type { Interval, Nanoseconds } from "../base/quantities.ts";
 import { parsedDetail } from "../data/detail.ts";
 import type { Heat, SpanRow } from "../data/source.ts";
 
-/** Shorter things than this part of the request are not drawn one by one. */
+/** Spans shorter than this part of the request are not drawn individually. */
 const LEAST_PART = 0.004;
-/** More bars than this are no picture. */
+/** The maximum number of bars in the picture. */
 const MOST_BARS = 24;
 
 export interface StatePart {
-  /** Index of the overview's states. */
+  /** Index into the overview's states. */
   state: number;
-  /** Part of the time, 0 to 1. */
+  /** The part of the time, 0 to 1. */
   part: number;
 }
 
-/** The states of one thread, the one with most of the time first; what nobody knows is not among them. */
+/** The states of one thread, the one with most of the time first, without unknown time. */
 export function partsOf(heat: Heat, thread: number): StatePart[] {
   const sums = new Map<number, number>();
   for (let cell = 0; cell < heat.thread.length; cell += 1) {
@@ -27,14 +27,14 @@ export function partsOf(heat: Heat, thread: number): StatePart[] {
   return [...sums].map(([state, part]) => ({ state, part })).sort((a, b) => b.part - a.part);
 }
 
-/** Where something lies in the request, in parts of its length. */
+/** The position of a span in the request, in parts of its duration. */
 export interface Bar {
   row: SpanRow;
   left: number;
   width: number;
 }
 
-/** What lay in the request, in order of time; of many things the longest. */
+/** The spans in the request, sorted by time. If there are too many, only the longest. */
 export function barsOf(rows: readonly SpanRow[], request: Interval): { bars: Bar[]; hidden: number } {
   const length = Math.max(request.to - request.from, 1);
   const bars = rows.flatMap((row): Bar[] => {
@@ -46,14 +46,14 @@ export function barsOf(rows: readonly SpanRow[], request: Interval): { bars: Bar
   return { bars: longest.sort((a, b) => a.left - b.left || b.width - a.width), hidden: rows.length - longest.length };
 }
 
-/** What a request says of its way: how long until somebody read it, until its answer began, and its end stood in the kernel. */
+/** The phases of a request: how long until it was read, until its answer began, and how long the answer's end was in the kernel. */
 export interface Phases {
   unread: Nanoseconds | null;
   firstByte: Nanoseconds | null;
   unsent: Nanoseconds | null;
-  /** What the end of the answer waited for there: a word of the schema. */
+  /** What the end of the answer waited for in the kernel: a word of the schema. */
   unsentFor: string;
-  /** Id of the thread that read it, if that was not the one that answered. */
+  /** The id of the thread that read the request, if another one answered. */
   reader: number | null;
 }
 

@@ -1,8 +1,8 @@
-// Columns out of an Arrow IPC stream. Columns are found by name: a table may have more, in any order.
+// Reads columns from an Arrow IPC stream. Columns are found by name: a table may have more, in any order.
 
 import { type Table, tableFromIPC } from "@uwdata/flechette";
 
-/** A table whose columns are asked for by name. */
+/** A table whose columns are looked up by name. */
 export class Columns {
   readonly #table: Table;
 

@@ -1,6 +1,6 @@
-// The details of a span, which are a JSON object or nothing.
+// The details of a span: a JSON object or nothing.
 
-/** What the details say by key; nothing when they are empty or damaged. */
+/** The details by key; nothing if they are empty or damaged. */
 export function parsedDetail(detail: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(detail);

@@ -9,13 +9,13 @@ export interface Explanation {
   recording: RecordingSummary;
   headline: Headline;
   slow: SlowInterval[];
-  /** Slow times that come by the clock. */
+  /** Slow times that recur at regular times. */
   rhythm?: { says: string } | null;
   baseline: { kind: string; says: string; duration_ns: number };
   figures: Evidence[];
   causes: CauseVerdict[];
   unexplained: { share: number; says: string; stacks: { stack: string; share: number }[]; look?: Look };
-  /** What changed for good, where nothing can be called slow. */
+  /** Lasting changes, if nothing can be called slow. */
   changed?: Change[];
   losses: { source: string; kind: string; says: string }[];
 }
@@ -26,7 +26,7 @@ export interface Change {
   before: number;
   after: number;
   unit: string;
-  /** Of a wait, the stack that waited most from then on, leaf first. */
+  /** For a wait: the stack that waited most after the change, leaf first. */
   stack: string;
 }
 
@@ -42,11 +42,11 @@ export interface RecordingSummary {
   tier: number;
 }
 
-/** Whether anything was slow, in one sentence; where nobody looked, that nobody did. */
+/** Whether anything was slow, in one sentence, or that this cannot be known. */
 export interface Headline {
   kind: "slow" | "nothing_slow" | "no_sign" | "cannot_tell";
   says: string;
-  /** What is missing that could hide a slowdown or its cause. */
+  /** Missing data that could hide a slowdown or its cause. */
   but: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export interface CauseVerdict {
   verdict: Verdict;
   share: number;
   says: string;
-  /** Of a cause that is ruled out: for when that holds. */
+  /** For a cause that is ruled out: the time for which that is true. */
   during?: { from_ns: number; to_ns: number } | null;
   evidence: Evidence[];
   missing: { says: string; record_with: string }[];
@@ -72,7 +72,7 @@ export interface CauseVerdict {
   look?: Look;
 }
 
-/** What to look at to see a cause at work. */
+/** Where the page shows a cause. */
 export interface Look {
   /** Counters (`NAME|INSTANCE` for one of many) and kinds of spans. */
   lanes: readonly string[];
@@ -101,7 +101,7 @@ export interface Evidence {
   baseline: number | null;
   unit: string;
   table: string;
-  /** Counters, kinds of spans, events of samples, keys of facts, or roles of threads that it was read from. */
+  /** The sources of the value: counters, kinds of spans, events of samples, keys of facts, or roles of threads. */
   of: string[];
   from_ns: number;
   to_ns: number;

@@ -1,4 +1,4 @@
-// What is known of a recording before anything of it is drawn.
+// What is known about a recording before anything is drawn.
 
 import type { Interval, Nanoseconds } from "../base/quantities.ts";
 import type { Explanation, Headline } from "./explanation.ts";
@@ -7,37 +7,37 @@ export interface Overview {
   schema: number;
   id?: number;
   name?: string;
-  /** Instant from which all other times count, in nanoseconds since the Unix epoch, as digits. */
+  /** The zero point of all other times, in nanoseconds since the Unix epoch, as a string of digits. */
   origin_ns: string;
   from: Nanoseconds;
   to: Nanoseconds;
-  /** Everything that has a time: a log may reach further than what was accounted for. */
+  /** The time of all data. A log may cover more time than the account. */
   extent?: Interval;
   explanation: Explanation;
-  /** What the slow time was compared with; empty when that was another recording. */
+  /** What the slow time was compared with; empty if that was another recording. */
   baseline: Interval[];
-  /** Its name; null where nothing can be asked of it. */
+  /** The name of that other recording; null if it cannot be queried. */
   baseline_recording?: string | null;
   /** The catalogue's page of each cause. */
   pages: Record<string, CausePage>;
   threads: Thread[];
   roles: { id: string; title: string }[];
   lanes: Lane[];
-  /** The best to begin with comes first. */
+  /** The most useful event comes first. */
   events: SampleEvent[];
   states: State[];
   facts: Fact[];
   logs?: number;
-  /** How many of them, the first, can be shown. */
+  /** How many of the log lines, from the first, can be shown. */
   logs_held?: number;
-  /** What there is to ask for. */
+  /** Which data can be queried. */
   has?: { samples: boolean; cover: boolean };
-  /** One of how many samples was kept in a file; 1 if all were. */
+  /** A file keeps one of this many samples; 1 if all were kept. */
   thinned?: number;
 }
 
 export interface CausePage {
-  /** What people call it. */
+  /** Its common name. */
   name: string;
   /** What it is, in a sentence. */
   title: string;
@@ -51,10 +51,10 @@ export interface Thread {
   role: string;
   cpu_ns: number;
   samples: number;
-  /** From when to when it lived, as far as that is known. */
+  /** When the thread started and ended, as far as that is known. */
   from?: Nanoseconds;
   to?: Nanoseconds;
-  /** What told of it: sources of rows, and events of samples. */
+  /** Where it was seen: sources of rows, and events of samples. */
   sources?: readonly string[];
 }
 
@@ -65,13 +65,13 @@ export interface Lane {
   unit: string;
   kind: "counter" | "rate" | "spans" | "latency" | FigureKind;
   instances: string[];
-  /** How many there are: of ports a file may have some only. */
+  /** How many there are. A file may contain only some of the ports. */
   instances_count?: number;
-  /** What each instance is, for a figure that puts lines together. */
+  /** What each instance is, for a figure that combines lines. */
   parts?: readonly FigurePart[];
-  /** Kinds of spans, for a lane of spans; for a figure those that are marked on it. */
+  /** For a lane of spans: its kinds. For a figure: the kinds that are marked on it. */
   kinds?: string[];
-  /** Words of the schema that it is made of: counter names, or span kinds. */
+  /** The words of the schema behind it: counter names or span kinds. */
   words?: string[];
   /** What it means, in a sentence. */
   says?: string;
@@ -82,25 +82,25 @@ export interface Lane {
   /** Names of palette colours of the instances, if they are states, and the ids of these. */
   colors?: readonly string[];
   states?: readonly string[];
-  /** From where on that signal counts as slow. */
+  /** Above this value the signal counts as slow. */
   threshold?: number | null;
-  /** Of each instance, or of the spans: how it is in the slow time beside the baseline. */
+  /** For each instance, or for the spans: the slow time compared with the baseline. */
   changes?: readonly (Change | null)[];
-  /** Drawn without being asked for. */
+  /** Whether it is drawn by default. */
   shown: boolean;
-  /** How many spans there are, and how many of them, the longest, a file can show one by one. */
+  /** How many spans there are, and how many of the longest a file can show individually. */
   total?: number;
   held?: number;
 }
 
-/** Means of a line in both times, and from 0 to 1 how much of a change that is. */
+/** The means of a line in both times, and the size of the change, from 0 to 1. */
 export interface Change {
   baseline: number;
   slow: number;
   size: number;
 }
 
-/** What a figure is of: how full something is under what it may hold, or the stages that something goes through. */
+/** What a figure shows: how full something is below its limit, or the stages that something goes through. */
 export type FigureKind = "heap" | "cache" | "queue" | "sawtooth" | "stages";
 export type FigurePart = "level" | "before" | "limit" | "drops" | "stage";
 
@@ -110,11 +110,11 @@ export interface SampleEvent {
   unit: "samples" | "ns" | "bytes";
   samples: number;
   on_cpu: boolean;
-  /** Whether its rows are spans of time, whose weight is their length. */
+  /** Whether its rows have a duration, which is their weight. */
   lasting?: boolean;
 }
 
-/** A state of a thread; its index is what heat cells hold. */
+/** A state of a thread. Heat cells contain its index. */
 export interface State {
   id: string;
   title: string;
@@ -129,7 +129,7 @@ export interface Fact {
   source: string;
 }
 
-/** A recording in a list; what is not known before it is opened is `null`. */
+/** A recording in a list. Fields that are unknown until it is opened are `null`. */
 export interface RecordingLine {
   id: number;
   name: string;

@@ -1,4 +1,4 @@
-// Runs over time, as `fathom runs --json` prints them (docs/json.md), with what the page needs beside that.
+// Runs over time, as `fathom runs --json` prints them (docs/json.md), and what else the page needs.
 
 import type { Nanoseconds } from "../base/quantities.ts";
 
@@ -10,11 +10,11 @@ export interface Runs {
   marks: { at: number }[];
   /** The marks in words. */
   changes: Change[];
-  /** How often a series without a change gets a mark. */
+  /** How often a series without a change gets a false mark. */
   false_alarms: number;
-  /** The causes of all runs, the first one lost the most time. */
+  /** The causes of all runs, sorted by lost time, the largest first. */
   lost: LostTime[];
-  /** Recordings that are no part of the series: not read so far, not readable, or too old. */
+  /** Recordings that are not in the series: not read yet, not readable, or too old. */
   unread: number;
   unreadable: number;
   left_out: number;
@@ -48,6 +48,6 @@ export interface Change {
 export interface LostTime {
   id: string;
   name: string;
-  /** Of each run, per request, or per second where requests are not known. */
+  /** For each run: per request, or per second if requests are unknown. */
   ns: Nanoseconds[];
 }

@@ -1,6 +1,6 @@
-// A recording that stays with the server: each question is a request, each answer an Arrow stream or JSON.
+// A recording on the server: each query is a request, each answer an Arrow stream or JSON.
 //
-// Addresses are relative, so the page works under any token and prefix. An answer that is no longer wanted is aborted.
+// URLs are relative, so the page works under any token and prefix. A request that is no longer needed is aborted.
 
 import { Columns } from "./arrow.ts";
 import type { Overview, RecordingLine } from "./overview.ts";
@@ -52,7 +52,7 @@ import type { Watched } from "./watched.ts";
 
 type Parameters = Record<string, string | number>;
 
-/** The recordings of the server that gave the page, or of the one at `address`. */
+/** The recordings of the server that served the page, or of the server at `address`. */
 export class ServedLibrary implements Library {
   readonly many = true;
   readonly #address: string;
@@ -195,7 +195,7 @@ function addressOf(path: string, parameters: Parameters): string {
   return asked.size > 0 ? `${path}?${asked}` : path;
 }
 
-/** A request that no answer came to was aborted by the page, or there is nobody. */
+/** A request without an answer was aborted by the page, or the server is gone. */
 function goneUnless(signal?: AbortSignal): (error: unknown) => never {
   return (error) => {
     throw signal?.aborted ? error : new ServerGone();
@@ -215,7 +215,7 @@ function selected({ from, to, threads, event }: Selection): Parameters {
   return { ...range(from, to), threads: threadList(threads), event };
 }
 
-/** Indexes as a list with ranges: the threads of a role lie next to each other. */
+/** Indexes as a list with ranges: the threads of a role have neighbouring indexes. */
 export function threadList(threads: Threads): string {
   if (threads === "all") return "all";
   const ranges: [number, number][] = [];
@@ -227,7 +227,7 @@ export function threadList(threads: Threads): string {
   return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
 }
 
-/** A baseline as an address or a link says it. */
+/** A baseline as text for a URL. */
 export function baselineText(baseline: Baseline): string {
   if (baseline.kind === "interval") return `${Math.floor(baseline.from)}..${Math.ceil(baseline.to)}`;
   if (baseline.kind === "recording") return `recording:${baseline.id}`;

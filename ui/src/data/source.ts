@@ -1,7 +1,7 @@
-// The questions that the page asks of a recording, and the shape of the answers.
+// The queries that the page sends about a recording, and the shape of the answers.
 //
-// Two answer them: a server that holds the recording (`served.ts`), and the page itself from what was packed into a
-// single file (`file/`). Views know neither. Answers are columns, because they are drawn by the thousand.
+// There are two sources: a server that holds the recording (`served.ts`), and the page itself, with data packed into a
+// single file (`file/`). Views know neither. Answers are columns, because thousands of values are drawn.
 
 import type { Interval, Nanoseconds, ThreadIndex } from "../base/quantities.ts";
 import type { CauseVerdict, Evidence, Explanation, Headline } from "./explanation.ts";
@@ -30,13 +30,13 @@ export type Baseline =
 
 export interface CounterQuery extends Interval {
   lane: string;
-  /** Which of the lane's instances, by their places. */
+  /** The indexes of the requested instances of the lane. */
   instances: readonly number[];
-  /** No more than this many rows for each. */
+  /** The maximum number of rows for each. */
   width: number;
 }
 
-/** Extremes per bucket, so that no spike is lost. */
+/** The extremes of each bucket, so that no spike is lost. */
 export interface CounterSeries {
   t: Float64Array;
   min: Float64Array;
@@ -50,7 +50,7 @@ export interface SpansQuery extends Interval {
   threads: Threads;
 }
 
-/** Spans as marks; those shorter than a pixel that touch are one. */
+/** Spans as marks. Touching spans shorter than a pixel become one mark. */
 export interface SpanMarks {
   t: Float64Array;
   duration: Float64Array;
@@ -58,33 +58,33 @@ export interface SpanMarks {
   kind: string[];
   name: string[];
   merged: Float64Array;
-  /** The longest one of the mark. */
+  /** The longest span of the mark. */
   longest: Float64Array;
 }
 
 export interface LatencyQuery extends Interval {
-  /** The port that they came to; empty for the one whose requests tell slow time. */
+  /** The port that received them; empty for the one whose requests define the slow time. */
   port: string;
   columns: number;
-  /** Quantiles of so many parts of the time. */
+  /** The number of parts of the time that get quantiles. */
   parts: number;
 }
 
-/** How long requests took: how many of which length began when, and the quantiles. */
+/** Latencies: how many requests of each duration began when, and the quantiles. */
 export interface Latency extends Interval {
   columns: number;
   column: Int32Array;
-  /** A length is at least 2^(step / stepsPerDoubling) ns. */
+  /** A duration is at least 2^(step / stepsPerDoubling) ns. */
   step: Int32Array;
   count: Float32Array;
   stepsPerDoubling: number;
-  /** Parts of the time in which any request began. */
+  /** The parts of the time in which any request began. */
   lines: LatencyLines;
 }
 
 export interface LatencyLines {
   t: Float64Array;
-  /** How long a part is. */
+  /** The length of a part. */
   length: Nanoseconds;
   count: Float64Array;
   p50: Float64Array;
@@ -94,7 +94,7 @@ export interface LatencyLines {
 
 export interface TableQuery extends Interval {
   kinds: readonly string[];
-  /** Only spans that took from so long to so long. */
+  /** Only spans whose duration is in this range. */
   took?: Interval | null;
   threads: Threads;
   find: string;
@@ -117,12 +117,12 @@ export interface SpanRow {
 
 export interface SpanTable {
   rows: SpanRow[];
-  /** How many there are, and for how long together. */
+  /** The number of matching spans, and the sum of their durations. */
   total: number;
   totalDuration: Nanoseconds;
-  /** How many of them can be listed: all but in a file, which may have left out the shortest. */
+  /** How many of them can be listed. A single file may have left out the shortest. */
   held: number;
-  /** Whether `total` is of those that can be listed alone: the others cannot be searched. */
+  /** Whether `total` counts only those that can be listed, because the others cannot be searched. */
   isPart: boolean;
 }
 
@@ -133,7 +133,7 @@ export interface Frame {
   line: number;
 }
 
-/** Which stacks: with a frame that is looked for, with a frame of a name, or below a node of the plain flame graph. */
+/** Which stacks: with a frame that matches a search, with a frame of this name, or below a node of the plain flame graph. */
 export type Matching = { find: string } | { frame: string } | { below: number; name: string };
 
 export interface HeatQuery extends Interval {
@@ -141,32 +141,32 @@ export interface HeatQuery extends Interval {
   event: string;
   columns: number;
   threads: Threads;
-  /** Of samples these alone. */
+  /** Only these samples. */
   matching?: Matching | null;
 }
 
 /** Cells that are not empty. */
 export interface Heat {
-  /** How many columns there are: fewer than asked for when there are very many threads. */
+  /** The number of columns: fewer than requested if there are very many threads. */
   columns: number;
   thread: Int32Array;
   column: Int32Array;
   value: Float32Array;
   state: Uint8Array;
-  /** Of states, the part of the thread's time in the cell of which anything is known. */
+  /** For states: the part of the thread's time in the cell that is known. */
   known?: Float32Array;
   /** The value of a cell that is busy all the time. */
   full: number;
 }
 
-/** How many threads of a role are in which state, without those that wait for work; or the weight of their samples. */
+/** The number of threads of a role in each state, without those that wait for work; or the weight of their samples. */
 export interface RoleHeat {
   columns: number;
-  /** Index of the overview's roles. */
+  /** Index into the overview's roles. */
   role: Int32Array;
   column: Int32Array;
   value: Float32Array;
-  /** Index of the overview's states; larger than all of them where there is none. */
+  /** Index into the overview's states; larger than all of them if there is no state. */
   state: Uint8Array;
   full: number;
 }
@@ -177,7 +177,7 @@ export interface SubsecondHeat {
   row: Int32Array;
   weight: Float32Array;
   rows: number;
-  /** When second 0 begins. */
+  /** The start of second 0. */
   first: Nanoseconds;
   full: number;
 }
@@ -185,25 +185,25 @@ export interface SubsecondHeat {
 export interface FlameQuery extends Selection {
   inverted: boolean;
   baseline: Baseline;
-  /** Only what is below this node of the tree that is not inverted, down to smaller frames. */
+  /** Only the subtree of this node of the tree that is not inverted, including smaller frames. */
   root?: number;
 }
 
 /** Frames of a tree in preorder, the root first. */
 export interface FlameRows {
   depth: Int32Array;
-  /** What `FlameQuery.root` takes. */
+  /** Values for `FlameQuery.root`. */
   node: Int32Array;
   name: string[];
   kind: string[];
   module: string[];
   total: Float64Array;
   self: Float64Array;
-  /** In the baseline, for the same length of time; empty without one. */
+  /** The weight in the baseline, scaled to the same length of time; empty without a baseline. */
   base: Float64Array;
   unit: string;
   samples: number;
-  /** Frames too small to be here. */
+  /** The number of frames that were left out because they are too small. */
   cut: number;
 }
 
@@ -213,7 +213,7 @@ export interface FramesQuery extends Selection {
   sort: "self" | "total" | "growth";
 }
 
-/** Frames by their own weight, without regard to who called. */
+/** Frames by their own weight, regardless of the caller. */
 export interface HottestFrame {
   name: string;
   kind: string;
@@ -235,7 +235,7 @@ export interface SandwichQuery extends Selection {
   side: "callers" | "callees";
 }
 
-/** The time of what does not say when it was. */
+/** The time of log lines without a time. */
 export const NO_TIME: Nanoseconds = Number.MIN_SAFE_INTEGER;
 
 export interface LogLine {
@@ -263,7 +263,7 @@ export interface ComparedRecording {
   figures: Evidence[];
 }
 
-/** A fact that differs, with its values on both sides. */
+/** A fact that differs, with the values of both sides. */
 export interface FactDifference {
   fact: string;
   a: string[];
@@ -287,7 +287,7 @@ export interface Comparison {
 /** Answers about one recording. */
 export interface Source {
   overview(): Promise<Overview>;
-  /** One series for each instance that is asked for, in their order. */
+  /** One series for each requested instance, in order. */
   counter(query: CounterQuery, signal?: AbortSignal): Promise<CounterSeries[]>;
   latency(query: LatencyQuery, signal?: AbortSignal): Promise<Latency>;
   spans(query: SpansQuery, signal?: AbortSignal): Promise<SpanMarks>;
@@ -301,24 +301,24 @@ export interface Source {
   sandwich(query: SandwichQuery, signal?: AbortSignal): Promise<FlameRows>;
   log(query: LogQuery, signal?: AbortSignal): Promise<LogLine[]>;
   markdown(): Promise<string>;
-  /** The address of a selection in the format of another tool; `null` where no program answers. */
+  /** The URL of a selection in the format of another tool; `null` without a server. */
   exported(query: Selection, format: ExportFormat): string | null;
 }
 
-/** Where recordings come from: a server's folder, or the one that is in the file. */
+/** Where recordings come from: a server's folder, or the single file. */
 export interface Library {
-  /** Whether there can be more than one, and hence a list and a comparison. */
+  /** Whether there can be several, and so a list and a comparison. */
   readonly many: boolean;
   recordings(): Promise<RecordingLine[]>;
-  /** What the service that makes the recordings says of itself; nothing where there is none. */
+  /** The status of the service that makes the recordings; `null` without one. */
   watched(): Promise<Watched | null>;
-  /** All recordings over time, as far as they were read. */
+  /** All recordings over time, as far as they have been read. */
   runs(): Promise<Runs>;
   open(id: number): Source;
   compare(a: number, b: number): Promise<Comparison>;
 }
 
-/** Nobody answers any more: the program was ended, or the machine is out of reach. */
+/** The server no longer answers: the program has ended, or the machine is unreachable. */
 export class ServerGone extends Error {
   constructor() {
     super("the server does not answer");

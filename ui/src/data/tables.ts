@@ -1,4 +1,4 @@
-// Arrow tables as the answers that the page works with.
+// Converts Arrow tables to the answers that the page uses.
 
 import type { Columns } from "./arrow.ts";
 import type {
@@ -18,7 +18,7 @@ export function series(table: Columns): CounterSeries {
   return { t: table.doubles("t"), min: table.doubles("min"), max: table.doubles("max"), last: table.doubles("last") };
 }
 
-/** Series of several instances that came as one table, one after the other. */
+/** The series of several instances, which come as one table, one after the other. */
 export function seriesOf(table: Columns, instances: readonly number[]): CounterSeries[] {
   const all = series(table);
   const instance = table.integers("instance");

@@ -1,9 +1,9 @@
-// What a service that watches JVMs says of itself (docs/watch.md).
+// The status of a service that watches JVMs (docs/watch.md).
 
 export interface Watched {
   schema: number;
   is_running: boolean;
-  /** The last hour begins with this minute, in nanoseconds since the Unix epoch, as digits. */
+  /** The first minute of the last hour, in nanoseconds since the Unix epoch, as a string of digits. */
   from_ns: string;
   jvms: WatchedJvm[];
   /** The newest first. */
@@ -19,9 +19,9 @@ export interface WatchedJvm {
   minutes: WatchedMinute[];
 }
 
-/** What was not seen is null. */
+/** Values that were not observed are null. */
 export interface WatchedMinute {
-  /** Which minute of the hour. */
+  /** The minute of the hour. */
   at: number;
   requests: number | null;
   seconds: number | null;
@@ -34,7 +34,7 @@ export interface WatchedMinute {
 
 export interface Incident {
   id: string;
-  /** The number of its recording; null where that is gone, or newer than the server. */
+  /** The number of its recording; null if that was deleted, or is newer than the server. */
   recording: number | null;
   service: string | null;
   pid: number | null;

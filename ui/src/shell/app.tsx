@@ -1,4 +1,4 @@
-// The page as a whole: what it is about on top, the answer at the side, time in the middle, details below.
+// The whole page: the subject on top, the answer at the side, time in the middle, details below.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -46,7 +46,7 @@ function Body(): JSX.Element {
   return library.value?.many && view.value.recording === null ? <Home /> : <Opening />;
 }
 
-/** A view of all recordings: the one that the address names, or else the first. */
+/** A view of all recordings: the one in the address, or else the first. */
 function Home(): JSX.Element {
   const views = viewsAt("home");
   const { id, title, Component } = views.find((one) => one.id === view.value.tab) ?? views[0];
@@ -57,7 +57,7 @@ function Home(): JSX.Element {
   );
 }
 
-/** What is being read, and for how long it has been: a big recording takes seconds. */
+/** What is being loaded, and for how long: a big recording takes seconds. */
 function Opening(): JSX.Element {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {
@@ -75,10 +75,10 @@ function Opening(): JSX.Element {
   );
 }
 
-/** The answer is on the screen before lanes and stacks are asked for. */
+/** Shows the answer before lanes and stacks are requested. */
 function Workbench(): JSX.Element {
   const [isAnswered, setAnswered] = useState(false);
-  // Effects run after the frame has been drawn.
+  // Effects run after the frame was drawn.
   useEffect(() => setAnswered(true), []);
   return (
     <main class="workbench">

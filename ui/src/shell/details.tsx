@@ -1,4 +1,4 @@
-// Below the lanes: what was picked, and the views of it as tabs.
+// Below the lanes: the picked time, and its views as tabs.
 
 import type { JSX } from "preact";
 import { overview, update, view } from "../state/store.ts";
@@ -50,7 +50,7 @@ function usefulViews(): View[] {
   return viewsAt("detail").filter(({ isUseful }) => !known || !isUseful || isUseful(known));
 }
 
-/** Arrow keys go from tab to tab, as tabs do everywhere. */
+/** Arrow keys move between tabs, as usual. */
 function walk(event: KeyboardEvent, views: readonly View[], current: View): void {
   const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (by === undefined) return;

@@ -1,15 +1,15 @@
-// The events whose rows flame graphs are made of, as a list to choose from.
+// The events for flame graphs, as a list to choose from.
 
 import { grouped } from "../base/text.ts";
 import type { SampleEvent } from "../data/overview.ts";
 
 export interface EventGroup {
   title: string;
-  /** Id and text of each. */
+  /** The id and the text of each. */
   choices: (readonly [string, string])[];
 }
 
-/** Where threads were when the rows of an event were taken, in the order of the list. */
+/** Where threads were when an event's rows were recorded, in the order of the list. */
 const GROUPS = ["running, or seen so", "waiting, as the account has it", "spans"] as const;
 
 /** Those groups that have events. */
@@ -27,7 +27,7 @@ function groupOf({ id }: SampleEvent): (typeof GROUPS)[number] {
 }
 
 function choiceOf({ id, title, on_cpu, samples }: SampleEvent): readonly [string, string] {
-  // What is not of threads on a CPU need not be of threads off it: allocations are neither. Samples of CPU say it themselves.
+  // Events that are not on-CPU are not always off-CPU: allocations are neither. Samples of CPU say so themselves.
   const isOnCpu = on_cpu && !id.includes("/") && title !== "CPU";
   return [id, `${title} (${isOnCpu ? "on CPU, " : ""}${grouped(samples)})`];
 }

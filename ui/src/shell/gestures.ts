@@ -7,15 +7,15 @@ import { around, moved, zoomed } from "../state/window.ts";
 
 /** A drag shorter than this is a click. */
 const CLICK: CssPixels = 4;
-/** How much one step of a wheel or a key zooms. */
+/** The zoom factor of one step of the wheel or a key. */
 export const ZOOM_STEP = 1.35;
 
-/** The time under a pointer, by the box of the lanes. */
+/** The time under the pointer, computed from the box of the lanes. */
 function timeAt(box: DOMRect, clientX: CssPixels): Nanoseconds {
   return new TimeScale(shownWindow.peek(), box.width).time(clientX - box.left);
 }
 
-/** Zooms at the pointer, or moves sideways. `true` if the event was used. */
+/** Zooms at the pointer, or moves sideways. Returns `true` if the event was used. */
 export function onWheel(event: WheelEvent, box: DOMRect, isPlainZoom: boolean): boolean {
   const window = shownWindow.peek();
   const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
@@ -31,7 +31,7 @@ export function onWheel(event: WheelEvent, box: DOMRect, isPlainZoom: boolean): 
   return true;
 }
 
-/** Begins a drag: with the shift key or the middle button it moves the window, otherwise it picks a time. */
+/** Starts a drag. With the shift key or the middle button it moves the window, otherwise it picks a time. */
 export function onPointerDown(event: PointerEvent, box: DOMRect): void {
   if (event.button > 1 || event.clientX < box.left) return;
   const isMove = event.button === 1 || event.shiftKey;
@@ -60,11 +60,11 @@ export function zoomToPicked(): void {
   if (selection) lookAt(around(selection, limits.peek(), 0.02));
 }
 
-/** A double click goes to what was picked, as a click on a mark does; elsewhere closer to what is there. */
+/** A double click zooms to the picked time, as after a click on a mark; elsewhere it zooms in at the pointer. */
 export function onDoubleClick(event: MouseEvent, box: DOMRect): void {
   if (event.clientX < box.left) return;
   const [at, selection] = [timeAt(box, event.clientX), picked.peek()];
-  // A mark is drawn wider than it lasted.
+  // A mark may be drawn wider than its duration.
   const near = new TimeScale(shownWindow.peek(), box.width).perPixel * CLICK;
   if (selection && !isOutside(at, { from: selection.from - near, to: selection.to + near })) zoomToPicked();
   else lookAt(zoomed(shownWindow.peek(), at, ZOOM_STEP ** -3, limits.peek()));

@@ -1,4 +1,4 @@
-// One line on top of the page when the server has gone; what is drawn stays.
+// A line on top of the page when the server is gone. What is drawn stays.
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";

@@ -1,4 +1,4 @@
-// What the page is about, and what can be done with all of it.
+// The subject of the page, and actions for all of it.
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
@@ -13,7 +13,7 @@ import { Keys } from "./keys.tsx";
 
 const NEXT_THEME: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 
-/** How much could be seen. */
+/** How much could be observed. */
 const TIERS = ["files and the JVM alone", "perf events as well", "the kernel as well, by BPF"];
 
 export function Header(): JSX.Element {

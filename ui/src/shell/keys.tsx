@@ -1,4 +1,4 @@
-// Which keys do what.
+// The list of keyboard shortcuts.
 
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
@@ -34,7 +34,7 @@ export function Keys(): JSX.Element {
         <dl>
           {KEYS.map(([keys, does]) => (
             <div key={keys}>
-              {/* A list that is copied or read aloud has no columns. */}
+              {/* For copied text and screen readers, which have no columns. */}
               <dt>{keys}: </dt>
               <dd>{does}</dd>
             </div>

@@ -1,4 +1,4 @@
-// What the pictures below are made of: time, threads, event, and what it is compared with.
+// The selection for the pictures below: time, threads, event, and baseline.
 
 import type { JSX } from "preact";
 import { duration } from "../base/numbers.ts";
@@ -69,7 +69,7 @@ function Time(): JSX.Element {
   );
 }
 
-/** What is shown where nothing was picked. */
+/** What is shown if nothing is picked. */
 function defaultTitle(): string {
   if (slow.value.length === 0) return "all the time";
   if (slow.value.length === 1) return "slow time";
@@ -109,7 +109,7 @@ function Events(): JSX.Element | null {
   );
 }
 
-/** The baseline of differential pictures: none, the quiet time, or a picked time that was kept. */
+/** The baseline of differential pictures: none, the quiet time, or a picked time that was saved. */
 function Against(): JSX.Element | null {
   const { baseline } = view.value;
   const recordings = useRecordings(baseline.kind === "recording");

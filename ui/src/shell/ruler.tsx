@@ -1,4 +1,4 @@
-// The ruler of the time axis, and above it the whole recording with the part that is shown.
+// The ruler of the time axis, and above it the whole recording with the shown part.
 
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
@@ -22,7 +22,7 @@ export function Ruler(): JSX.Element {
   return <Canvas draw={draw} height={HEIGHT} label="Time; wheel zooms, drag picks a time, shift and drag moves" />;
 }
 
-/** The whole recording: slow times, the picked time, and which part of it the lanes show. */
+/** The whole recording: slow times, the picked time, and the part that the lanes show. */
 function drawMap(context: CanvasRenderingContext2D, width: CssPixels, palette: Palette): void {
   const scale = new TimeScale(limits.value, width);
   const bar = (from: number, to: number, colour: string, top: number, height: number): void => {

@@ -1,4 +1,4 @@
-// What a key does, wherever nothing is being typed.
+// Keyboard shortcuts, outside of text fields.
 
 import { limits, lookAt, pick, picked, pointed, shownWindow, slow } from "../state/store.ts";
 import { moved, nextTime, previousTime, stretched, zoomed } from "../state/window.ts";
@@ -24,13 +24,13 @@ const KEYS: Record<string, () => void> = {
   "?": () => document.querySelector<HTMLDialogElement>("dialog.keys")?.showModal(),
 };
 
-/** Those that do something else with Shift. */
+/** Keys that do something else with Shift. */
 const WITH_SHIFT: Record<string, () => void> = {
   ArrowLeft: () => stretchBy(-0.02),
   ArrowRight: () => stretchBy(0.02),
 };
 
-/** `true` if the key was used. */
+/** Returns `true` if the key was used. */
 export function onKey(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) return false;
@@ -40,7 +40,7 @@ export function onKey(event: KeyboardEvent): boolean {
   return action !== undefined;
 }
 
-/** Where a key works that needs an instant: under the pointer, else in the middle. */
+/** The instant for keys that need one: under the pointer, else the middle. */
 function here(): number {
   const { from, to } = shownWindow.peek();
   return pointed.peek() ?? (from + to) / 2;
@@ -55,7 +55,7 @@ function moveBy(part: number): void {
   lookAt(moved(window, part * (window.to - window.from), limits.peek()));
 }
 
-/** Moves the end of what is picked; where nothing is, picking begins here. */
+/** Moves the end of the picked time. If nothing is picked, picking starts here. */
 function stretchBy(part: number): void {
   const { from, to } = shownWindow.peek();
   const begun = picked.peek() ?? { from: here(), to: here() };
@@ -63,7 +63,7 @@ function stretchBy(part: number): void {
   if (time) pick(whole(time));
 }
 
-/** The address holds whole nanoseconds. */
+/** The address has whole nanoseconds. */
 function whole({ from, to }: { from: number; to: number }): { from: number; to: number } {
   return { from: Math.floor(from), to: Math.ceil(to) };
 }

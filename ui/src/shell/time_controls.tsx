@@ -1,4 +1,4 @@
-// Beside the ruler: the clock that is read, and the window by buttons for those who use neither wheel nor keys.
+// Next to the ruler: the choice of the time zone, and buttons for the window as an alternative to wheel and keys.
 
 import type { JSX } from "preact";
 import { zoneName } from "../base/time.ts";

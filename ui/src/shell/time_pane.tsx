@@ -1,4 +1,4 @@
-// The time axis: everything on it has the same window, the same bands of slow time and the same picked time.
+// The time axis. Everything on it shares the window, the bands of slow time and the picked time.
 
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
@@ -49,7 +49,7 @@ export function TimePane(): JSX.Element {
       </div>
       <div class="time-body" onPointerDown={(event) => isOnPlot(event) && onPointerDown(event, box())}>
         <div class="time-rows">
-          {/* Lanes ask for as much as the width can show, so they wait for it. */}
+          {/* Lanes request as many columns as fit the width, so they wait until it is known. */}
           {isMeasured.value &&
             viewsAt("time").map(({ id, title, Component }) => (
               <Guarded key={id} title={title}>
@@ -68,7 +68,7 @@ export function TimePane(): JSX.Element {
   );
 }
 
-/** Labels and controls beside the plots keep their own clicks. */
+/** Labels and controls next to the plots handle their own clicks. */
 function isOnPlot(event: PointerEvent): boolean {
   return (event.target as HTMLElement).closest(".plot") !== null;
 }
@@ -79,7 +79,7 @@ function point(event: PointerEvent, box: DOMRect): void {
   pointed.value = part >= 0 && part <= 1 ? window.from + part * (window.to - window.from) : null;
 }
 
-/** Wheel events have to be taken by hand: those of the framework cannot keep the page from scrolling. */
+/** Wheel listeners are added by hand, because the framework's cannot prevent the page from scrolling. */
 function useWheel(pane: { current: HTMLElement | null }, box: () => DOMRect): void {
   useEffect(() => {
     const element = pane.current;
@@ -92,7 +92,7 @@ function useWheel(pane: { current: HTMLElement | null }, box: () => DOMRect): vo
   });
 }
 
-/** Left edge and width of a time in the window, in percent. */
+/** The left edge and the width of a time in the window, in percent. */
 export function placeOf({ from, to }: Interval): { left: string; width: string } {
   const window = shownWindow.value;
   const length = window.to - window.from;
@@ -120,7 +120,7 @@ function Picked(): JSX.Element | null {
   return selection && isInSight(selection) ? <div class="picked" style={placeOf(selection)} /> : null;
 }
 
-/** The worst instants of the cause that is open, on the axis. */
+/** The worst instants of the open cause, on the axis. */
 function Flags(): JSX.Element {
   const [start, clock] = [origin.value, zone.value];
   const places = flagPlaces(worst.value.map(({ from }) => from));
@@ -148,7 +148,7 @@ function Flags(): JSX.Element {
 
 const FLAG_WIDTH: CssPixels = 16;
 
-/** Where flags hang: where they belong, or beside one that is too near. */
+/** The positions of flags: at their instant, or next to a flag that is too close. */
 function flagPlaces(instants: readonly Nanoseconds[]): CssPixels[] {
   const { from, to } = shownWindow.value;
   const order = [...instants.keys()].sort((a, b) => instants[a] - instants[b]);
@@ -161,7 +161,7 @@ function flagPlaces(instants: readonly Nanoseconds[]): CssPixels[] {
   return places;
 }
 
-/** What the flags stand on, through all lanes. */
+/** The poles of the flags, through all lanes. */
 function Poles(): JSX.Element {
   return (
     <>

@@ -1,4 +1,4 @@
-// Asking a source from a component: the last answer stays on the screen until the next one is there.
+// Queries a source from a component. The last answer stays on the screen until the next one arrives.
 
 import { signal as stateOf } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -6,7 +6,7 @@ import { ServerGone } from "../data/source.ts";
 import { messageOf } from "./store.ts";
 
 export interface Answer<T> {
-  /** The newest answer there is, maybe to an older question. */
+  /** The newest answer, possibly to an older question. */
   value: T | null;
   /** The question that it answers. */
   answers: string;
@@ -16,17 +16,17 @@ export interface Answer<T> {
 
 /** Whether the server has stopped answering. */
 export const isServerGone = stateOf(false);
-/** How often all questions were asked again. */
+/** How often all questions were repeated. */
 const rounds = stateOf(0);
 
-/** Asks again what is on the page. */
+/** Repeats all questions of the page. */
 export function askAgain(): void {
   rounds.value += 1;
 }
 
 /**
- * Asks again whenever `question` changes, `delay_ms` after the last change; the first time at once. A question that is
- * no longer wanted is aborted. `null` asks nothing.
+ * Asks again whenever `question` changes, `delay_ms` after the last change, and the first time at once. A question that is
+ * no longer needed is aborted. `null` asks nothing.
  */
 export function useAnswer<T>(
   question: string | null,
@@ -42,7 +42,7 @@ export function useAnswer<T>(
   const newest = useRef(ask);
   newest.current = ask;
   const isFirst = useRef(true);
-  // At once: an ordinary effect would ask only after the next frame.
+  // Immediately: an ordinary effect would ask only after the next frame.
   useLayoutEffect(() => {
     if (question === null) return;
     const aborter = new AbortController();

@@ -1,4 +1,4 @@
-// How the page looks: theme and palette. A matter of the reader, not of what is shown, so it is kept in the browser
+// How the page looks: theme and palette. This depends on the reader, not on the content, so it is kept in the browser
 // and not in the address.
 
 import { computed, effect, signal } from "@preact/signals";
@@ -11,17 +11,17 @@ const prefersDark = signal(dark.matches);
 const printing = signal(paper.matches);
 
 export const theme = signal<Theme>(remembered("theme", ["auto", "light", "dark"], "auto"));
-/** Colours that people with any kind of colour vision can tell apart. */
+/** Colours that people with any kind of colour vision can distinguish. */
 export const safeColours = signal(remembered("colours", ["usual", "safe"], "usual") === "safe");
 const preparing = signal(false);
 
-/** Whether it is to be printed: nothing is left out that somebody would have to scroll or click for. */
+/** Whether the page is being printed. Then it also shows everything that would need a scroll or a click. */
 export const isForPaper = computed(() => printing.value || preparing.value);
 
-/** Longer than this nobody waits for an answer that is still to come, in ms. */
+/** The maximum wait for missing answers, in ms. */
 const PATIENCE_MS = 5_000;
 
-/** Prints the page, when all of it is there. */
+/** Prints the page when it is complete. */
 export async function printPage(): Promise<void> {
   preparing.value = true;
   const end = performance.now() + PATIENCE_MS;
@@ -31,12 +31,12 @@ export async function printPage(): Promise<void> {
   preparing.value = false;
 }
 
-/** Whether it is dark now. Paper never is. */
+/** Whether the page is dark now. Paper never is. */
 export const isDark = computed(
   () => !isForPaper.value && (theme.value === "auto" ? prefersDark.value : theme.value === "dark"),
 );
 
-/** Follows the system and remembers what was chosen. */
+/** Follows the system's setting and remembers the choice. */
 export function startAppearance(): void {
   dark.addEventListener("change", () => {
     prefersDark.value = dark.matches;
@@ -53,11 +53,11 @@ export function startAppearance(): void {
   });
 }
 
-/** Opens what is folded, and folds it again. */
+/** Opens folded sections, and folds them again. */
 function unfold(isOpen: boolean): void {
   const folds = isOpen ? "details:not([open])" : "details[data-for-paper]";
   for (const fold of document.querySelectorAll<HTMLDetailsElement>(folds)) {
-    // Choosers are for those who click.
+    // Choosers are useless on paper.
     if (fold.matches(".lane-chooser")) continue;
     fold.open = isOpen;
     fold.toggleAttribute("data-for-paper", isOpen);
@@ -77,6 +77,6 @@ function remember(name: string, value: string): void {
   try {
     localStorage.setItem(`fathom.${name}`, value);
   } catch {
-    // A page opened from disk may have nowhere to keep it.
+    // A page opened from disk may have no storage.
   }
 }

@@ -1,21 +1,21 @@
-// From a claim to what it was read from. No cause is known here: a piece of evidence names its counters, kinds of spans, events
-// of samples, facts or roles of threads, and the overview says which of them there are. What is not there is no link.
+// Leads from a claim to its data. Independent of causes: a piece of evidence names its counters, kinds of spans, events
+// of samples, facts or roles of threads, and the overview says which of them exist. Missing data get no link.
 
 import type { Evidence, Look } from "../data/explanation.ts";
 import type { Overview } from "../data/overview.ts";
 import { kindsOf, lanesOf } from "./look.ts";
 import type { ViewState } from "./view_state.ts";
 
-/** What the page has to show, and which part of it to point at. */
+/** What the page should show, and which part of it to highlight. */
 export interface Shown {
   change: Partial<ViewState>;
-  /** Lanes that show it, by their keys. */
+  /** The keys of the lanes that show it. */
   lanes: readonly string[];
-  /** Whether what is below the lanes shows it. */
+  /** Whether it is shown below the lanes. */
   isBelow: boolean;
 }
 
-/** What the page has to show for a piece of evidence of a cause; nothing when it has nothing. */
+/** What the page can show for a piece of evidence of a cause; `null` if nothing. */
 export function shownBy(item: Evidence, look: Look | undefined, known: Overview, now: ViewState): Shown | null {
   const words = item.of.length > 0 ? item.of : (look?.lanes ?? []);
   const lanes = lanesOf(words, known);
@@ -49,13 +49,13 @@ function belowOf(
   }
 }
 
-/** The samples of the event that it names. */
+/** The samples of the event that the evidence names. */
 function ofSamples({ of, stack }: Evidence, { events }: Overview): Partial<ViewState> | null {
   const event = of.length === 0 ? events[0] : events.find(({ id }) => of.includes(id));
   return event ? { tab: "flame", event: event.id, search: stack.split(";")[0], zoom: null, threads: "" } : null;
 }
 
-/** Thread time: the stacks of the threads whose it is, of what they waited for where it was that. */
+/** Thread time: the stacks of the threads that it belongs to, and for waits, the stacks of these waits. */
 function ofAccount(item: Evidence, look: Look | undefined, known: Overview): Partial<ViewState> | null {
   const event = known.events.find(({ id }) => id === look?.event) ?? known.events[0];
   if (!event) return null;
@@ -68,7 +68,7 @@ function ofFacts({ of }: Evidence, { facts }: Overview): Partial<ViewState> | nu
   return facts.some((fact) => fact.key === key || key === "") ? { tab: "facts", find: key } : null;
 }
 
-/** Sees to it that the lanes are drawn. */
+/** Pins the lanes that are not drawn yet. */
 function withLanes({ lanes, pins }: ViewState, wanted: readonly string[]): Partial<ViewState> {
   const missing = wanted.filter((key) => !lanes.includes(key) && !pins.includes(key));
   return missing.length > 0 ? { pins: [...pins, ...missing] } : {};

@@ -1,10 +1,10 @@
-// Points at what a click has led to: brings it into sight and lights it up for a moment.
+// Highlights the target of a click: scrolls it into view and lights it up briefly.
 
 const FLASH = "flash";
-/** As long as its animation; where nothing moves it is a frame for so long. */
+/** The duration of the animation. Without animations, a frame is shown for that long. */
 const FLASH_MS = 1_200;
 
-/** Lanes by their keys, and what is below them; once they have been drawn. */
+/** Lanes by their keys, and the part below them, after they were drawn. */
 export function pointAt(lanes: readonly string[], isBelow: boolean): void {
   requestAnimationFrame(() =>
     setTimeout(() => {
@@ -19,7 +19,7 @@ export function pointAt(lanes: readonly string[], isBelow: boolean): void {
 
 function flash(element: Element): void {
   element.classList.remove(FLASH);
-  // The animation begins anew only when the browser has seen the class go.
+  // The animation restarts only after the browser has noticed that the class was removed.
   void (element as HTMLElement).offsetWidth;
   element.classList.add(FLASH);
   setTimeout(() => element.classList.remove(FLASH), FLASH_MS);

@@ -1,4 +1,4 @@
-// The recording that this one is compared with, on the axis of this one.
+// The recording that this one is compared with, on this one's time axis.
 
 import { effect, signal } from "@preact/signals";
 import type { Nanoseconds } from "../base/quantities.ts";
@@ -11,29 +11,29 @@ import { mainStretch } from "./window.ts";
 export interface Ghost {
   source: Source;
   overview: Overview;
-  /** What has to be added to its times. */
+  /** The offset to add to its times. */
   shift: Nanoseconds;
-  /** Whether the slow times begin together; else the recordings do. */
+  /** Whether the slow times are aligned; otherwise the starts of the recordings are. */
   isBySlowTime: boolean;
 }
 
 export const ghost = signal<Ghost | null>(null);
 
-/** When the slow time began, on the recording's own axis. */
+/** The start of the slow time, on the recording's own axis. */
 function slowFrom({ explanation, origin_ns }: Overview): Nanoseconds | null {
   const origin = originOf(origin_ns) * 1e6;
   const slow = explanation.slow.map(({ from_ns, to_ns }) => ({ from: from_ns - origin, to: to_ns - origin }));
   return mainStretch(slow)?.from ?? null;
 }
 
-/** How another recording is laid on the axis of one: both slow times begin together if there are two. */
+/** How another recording is aligned with this one: by the starts of the slow times, if both have one. */
 export function laidOn(one: Overview, other: Overview): Pick<Ghost, "shift" | "isBySlowTime"> {
   const [here, there] = [slowFrom(one), slowFrom(other)];
   if (here !== null && there !== null) return { shift: here - there, isBySlowTime: true };
   return { shift: one.from - other.from, isBySlowTime: false };
 }
 
-/** Keeps the ghost to what is compared with. */
+/** Loads the ghost whenever the compared recording changes. */
 export function followOther(): void {
   effect(() => {
     const [known, recordings, other] = [overview.value, library.value, view.value.other];
@@ -44,7 +44,7 @@ export function followOther(): void {
 
 async function load(known: Overview, recordings: Library, other: number): Promise<void> {
   const source = recordings.open(other);
-  // Without an answer nothing is drawn; the comparison says why.
+  // Without an answer nothing is drawn. The comparison shows the reason.
   const found = await source.overview().catch(() => null);
   if (overview.peek() !== known || view.peek().other !== other) return;
   ghost.value = found && { source, overview: found, ...laidOn(known, found) };

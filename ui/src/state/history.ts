@@ -1,25 +1,25 @@
-// The address and the state in step: every step that a person takes is one step back, however quickly clicks follow each other.
-// What goes on while a hand moves (a window, a text) is one step together.
+// Keeps the address and the state in sync. Every user action is one Back step, even if clicks follow each other quickly.
+// A continuous action (moving the window, typing) is a single step.
 
 import { effect, type Signal } from "@preact/signals";
 import { fromHash, toHash, type ViewState } from "./view_state.ts";
 
-/** Changes of the same kind that follow each other faster than this are one step. */
+/** Changes of the same kind within this time are one step. */
 const ONE_STEP_MS = 1_000;
-/** The address is written so much later: while lanes are moved it would change with every frame. */
+/** The delay before the address is written: while lanes are moved it would change with every frame. */
 const WRITE_AFTER_MS = 150;
 
-/** How often something was clicked. */
+/** The number of clicks so far. */
 let clicks = 0;
-/** What was written last, when, what had changed in it, and after how many clicks. */
+/** The last written address, when, what had changed, and after how many clicks. */
 let written = { hash: "", at: 0, changed: "", clicks: 0 };
 /** The part of the address that was read or written last. */
 let known = "";
 let timer = 0;
-/** What is to be written when the timer is over. */
+/** What to write when the timer fires. */
 let pending: string | null = null;
 
-/** Reads the state from the address and keeps both in step; `settle` decides what an address leaves open. */
+/** Reads the state from the address and keeps both in sync. `settle` decides what an address leaves open. */
 export function followAddress(view: Signal<ViewState>, settle: (state: ViewState) => ViewState): void {
   const read = (): void => {
     known = location.hash;
@@ -39,15 +39,15 @@ export function followAddress(view: Signal<ViewState>, settle: (state: ViewState
   });
 }
 
-/** What was done before a click is a step of its own, and what the click does is the next one. */
+/** A click ends the current step. What the click does is the next step. */
 function click(): void {
   writePending();
   clicks += 1;
 }
 
-/** The address becomes that of the state without a step back to what it was: nobody did anything. */
+/** Sets the address to that of the state without adding a Back step, because the user did nothing. */
 export function replaceAddress(state: ViewState): void {
-  // What somebody has just done is a step of its own.
+  // A user action just before is a step of its own.
   writePending();
   written = { hash: toHash(state), at: 0, changed: "", clicks };
 }
@@ -60,7 +60,7 @@ function writePending(): void {
 }
 
 function write(hash: string): void {
-  // Somebody has just set another address, which is about to be read: it is newer than this state.
+  // The address was just changed from outside and is about to be read: it is newer than this state.
   if (location.hash !== known || toHash(fromHash(known)) === hash) return;
   const changed = changedBetween(written.hash, hash);
   const now = performance.now();
@@ -72,7 +72,7 @@ function write(hash: string): void {
   written = { hash, at: now, changed, clicks };
 }
 
-/** Names of the entries in which two addresses differ. */
+/** The names of the entries in which two addresses differ. */
 function changedBetween(a: string, b: string): string {
   const [one, other] = [new URLSearchParams(a), new URLSearchParams(b)];
   const names = new Set([...one.keys(), ...other.keys()]);

@@ -1,11 +1,11 @@
-// What can be done with lanes: each is drawn, pinned right below the signals, folded to a strip, or not there. The state has
-// their keys in the order in which they stand. Pure.
+// Operations on lanes. Each lane is drawn, pinned directly below the signals, folded to a strip, or hidden. The state has
+// their keys in display order. Pure.
 
 import type { ViewState } from "./view_state.ts";
 
 type Lanes = Pick<ViewState, "lanes" | "pins" | "thin">;
 
-/** Stands for the empty list: lists that are empty have not been decided. */
+/** Represents the empty list, because an empty list means that nothing was decided. */
 const NONE = "none";
 
 function without(keys: readonly string[], key: string): string[] {
@@ -21,13 +21,13 @@ export function isDrawn({ lanes, pins }: Lanes, key: string): boolean {
   return lanes.includes(key) || pins.includes(key);
 }
 
-/** Draws a lane below the others, or takes it away. */
+/** Draws a lane below the others, or hides it. */
 export function toggleLane(now: Lanes, key: string): Partial<ViewState> {
   if (!isDrawn(now, key)) return { lanes: decided([...now.lanes, key]) };
   return { lanes: decided(without(now.lanes, key)), pins: without(now.pins, key), thin: without(now.thin, key) };
 }
 
-/** Pins a lane, or puts it back among the others. */
+/** Pins a lane, or unpins it. */
 export function togglePin({ lanes, pins }: Lanes, key: string): Partial<ViewState> {
   if (!pins.includes(key)) return { pins: [...pins, key] };
   return { pins: without(pins, key), lanes: decided(lanes.includes(key) ? lanes : [key, ...lanes]) };
@@ -38,7 +38,7 @@ export function toggleThin({ thin }: Lanes, key: string): Partial<ViewState> {
   return { thin: thin.includes(key) ? without(thin, key) : [...thin, key] };
 }
 
-/** Puts a lane before another one, pinned if that one is; one that is pinned keeps its place among the others, for later. */
+/** Moves a lane before another one, and pins it if that one is pinned. A pinned lane keeps its place among the others for later. */
 export function moveBefore({ lanes, pins }: Lanes, key: string, other: string): Partial<ViewState> {
   if (key === other) return {};
   if (pins.includes(other)) return { pins: putBefore(pins, key, other) };

@@ -1,14 +1,14 @@
-// What a cause wants to be looked at, as a part of the page's state. No cause is known here: the explanation says which
-// counters, kinds of spans, threads, stacks and instants show it, and the overview says which of them there are. Pure.
+// Where the page shows a cause, as a part of its state. Independent of causes: the explanation says which
+// counters, kinds of spans, threads, stacks and instants show it, and the overview says which of them exist. Pure.
 
 import type { Explanation, Instant, Look } from "../data/explanation.ts";
 import type { Lane, Overview, SampleEvent } from "../data/overview.ts";
 import type { ViewState } from "./view_state.ts";
 
-/** The line of the time that nobody explains, among those of the causes. */
+/** The id of the unexplained time, in the list of causes. */
 export const UNEXPLAINED = "unexplained";
 
-/** The cause that is told first. */
+/** The cause that is shown first. */
 export function firstCause({ causes, slow }: Explanation): string {
   if (slow.length === 0) return "";
   return causes.find(({ verdict }) => verdict !== "ruled_out" && verdict !== "not_enough")?.id ?? UNEXPLAINED;
@@ -26,31 +26,31 @@ export function worstOf(cause: string, explanation: Explanation): readonly Insta
   return lookOf(cause, explanation)?.worst ?? [];
 }
 
-/** The threads that answer requests, where it is known which do. */
+/** The threads that answer requests, if they are known. */
 function requestThreads({ threads }: Overview): string {
   return threads.some(({ role, samples }) => role === REQUESTS && samples > 0) ? REQUESTS : "";
 }
 
-/** Whether there is a quiet time to look at beside the slow one. */
+/** Whether there is a quiet time to compare with the slow time. */
 export function hasQuiet(known: Overview | null): boolean {
   return (known?.baseline.length ?? 0) > 0 || known?.baseline_recording != null;
 }
 
-/** Whether stacks are looked at in pairs by default: those of the first cause, if they show it. */
+/** Whether flame graphs are shown in pairs by default: those of the first cause, if stacks show it. */
 export function isPaired(cause: string, known: Overview): boolean {
   const { explanation } = known;
   const isFirst = cause === firstCause(explanation) && cause !== UNEXPLAINED && cause !== "";
   return isFirst && hasQuiet(known) && !isWithoutStacks(cause, explanation);
 }
 
-/** Whether a cause is shown by something, but by no stacks. */
+/** Whether something shows the cause, but no stacks do. */
 export function isWithoutStacks(cause: string, explanation: Explanation): boolean {
   return lookOf(cause, explanation)?.event === "";
 }
 
 /**
- * What is on the screen when a cause is opened; nothing changes for one that has nothing to show. What no cause explains is
- * looked for where users wait: in the threads that answer requests.
+ * What the page shows when a cause is opened. A cause without data changes nothing. For unexplained time it
+ * shows the threads where users wait: those that answer requests.
  */
 export function showCause(cause: string, known: Overview): Partial<ViewState> {
   const look = lookOf(cause, known.explanation);
@@ -66,11 +66,11 @@ export function showCause(cause: string, known: Overview): Partial<ViewState> {
   return { ...shown, ...tabOf(look, known) };
 }
 
-/** The list that tells most of it, where no stacks do. */
+/** The list that shows a cause best, if no stacks do. */
 function tabOf({ table, lanes }: Look, known: Overview): Partial<ViewState> {
   const kinds = kindsOf(lanes, known);
-  // The longest of them tell it with all that lay in them.
-  // Of those that were seen at a port it is known who answered; a latency file knows their lengths alone.
+  // The longest requests show it, with everything that happened in them.
+  // For requests seen at a port, the answering thread is known. A latency file contains only durations.
   const port = known.lanes.find(({ kind }) => kind === "latency")?.instances.find(Boolean);
   if (lanes[0] === "request" && port) return { tab: "request", port };
   if (kinds.length > 0) return { tab: "spans", kinds };
@@ -78,12 +78,12 @@ function tabOf({ table, lanes }: Look, known: Overview): Partial<ViewState> {
   return {};
 }
 
-/** The lanes of some words, by their keys; those that are on top anyway are left out. */
+/** The keys of the lanes for some words, without those that are always on top. */
 export function lanesOf(words: readonly string[], { lanes }: Pick<Overview, "lanes">): string[] {
   const keys = words.flatMap((word) => {
     const [name, instance] = [word.split("|")[0], word.split("|")[1]];
     const has = (wanted: string) => (one: Lane) => !isOnTop(one) && (one.words ?? [one.id]).includes(wanted);
-    // A figure of just this instance shows it best; where none is named, that of the fullest queue.
+    // A figure of exactly this instance shows it best. If no instance is named, the figure of the fullest queue.
     const ofQueue = (one: Lane): boolean =>
       one.kind === "queue" && (one.words ?? []).some((other) => other.startsWith(`${word}|`));
     const lane = lanes.find(ofQueue) ?? lanes.find(has(word)) ?? lanes.find(has(name));
@@ -99,25 +99,25 @@ export function kindsOf(words: readonly string[], { lanes }: Pick<Overview, "lan
   return words.filter((word) => kinds.has(word));
 }
 
-/** What stands above everything: the signals, and the parts of a whole. */
+/** Lanes on top of all others: the signals, and the stacked parts of a whole. */
 export function isOnTop(lane: Lane): boolean {
   return lane.pain || lane.stacked === true;
 }
 
-/** The event of an id; without one the best to begin with. */
+/** The event with an id; without one, the most useful. */
 export function eventOf(id: string, events: readonly SampleEvent[]): SampleEvent | null {
   return events.find((event) => event.id === id) ?? events[0] ?? null;
 }
 
-/** The port that was chosen, if there is a picture of it; else the one that leads, which is the first. Empty of a latency file. */
+/** The chosen port, if there is a picture of it; else the leading port, which is the first. Empty for a latency file. */
 export function portOf(chosen: string, lanes: readonly Lane[]): string {
   const ports = lanes.find(({ kind }) => kind === "latency")?.instances ?? [];
   return ports.includes(chosen) ? chosen : (ports[0] ?? "");
 }
 
 /**
- * The state with everything decided that it leaves open, so that its address shows the same for good. One that says which
- * lanes there are was decided before.
+ * The state with all open choices decided, so that its address always shows the same. If a state names its
+ * lanes, it was decided before.
  */
 export function settled(state: ViewState, known: Overview): ViewState {
   if (state.lanes.length > 0) return state;

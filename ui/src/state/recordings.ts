@@ -1,4 +1,4 @@
-// The recordings that are served, by name.
+// The served recordings, by name.
 
 import { useEffect, useState } from "preact/hooks";
 import { clean } from "../base/text.ts";
@@ -9,17 +9,17 @@ import { library } from "./store.ts";
 
 const NONE: readonly RecordingLine[] = [];
 
-/** How often a list is asked for that is not complete yet. */
+/** How often an incomplete list is requested again. */
 const REFRESH_MS = 1_000;
 
-/** All of them; none in a file, which is but one. */
+/** All recordings; none in a single file, which has only one. */
 export function useRecordings(isAsked = true): readonly RecordingLine[] {
   const recordings = library.value;
   const question = isAsked && recordings?.many ? "recordings" : null;
   return useAnswer(question, () => recordings?.recordings() ?? Promise.resolve([])).value ?? NONE;
 }
 
-/** All of them, asked again while the server looks into one after the other. */
+/** All recordings, requested again while the server reads one after the other. */
 export function useFillingList(): Answer<readonly RecordingLine[]> {
   const recordings = library.value;
   const [asked, setAsked] = useState(0);
@@ -33,12 +33,12 @@ export function useFillingList(): Answer<readonly RecordingLine[]> {
   return answer;
 }
 
-/** The server has not looked into it so far. */
+/** Whether the server has not read it yet. */
 export function isUnread({ headline, error }: RecordingLine): boolean {
   return headline === null && error === null;
 }
 
-/** What one is called: several of one name are told apart by when they began. */
+/** The name of a recording. Recordings with the same name also get their start time. */
 export function nameOf(lines: readonly RecordingLine[], id: number, zone: Zone): string {
   const line = lines.find((one) => one.id === id);
   if (!line) return `recording ${id}`;

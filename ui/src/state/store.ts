@@ -1,4 +1,4 @@
-// The one place where the page's state lives. Views read signals and call the actions below; nothing else changes them.
+// The page's state. Views read signals and call the actions below; nothing else changes the state.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { type CssPixels, type Interval, type Nanoseconds, sameInterval } from "../base/quantities.ts";
@@ -18,12 +18,12 @@ export const source = signal<Source | null>(null);
 export const overview = signal<Overview | null>(null);
 /** Why the recording cannot be shown. */
 export const failure = signal("");
-/** How wide the lanes are drawn; 0 until it was measured. */
+/** The drawn width of the lanes; 0 until it is measured. */
 export const plotWidth = signal<CssPixels>(0);
 /** The instant under the pointer. */
 export const pointed = signal<Nanoseconds | null>(null);
 
-/** The whole time of the recording that can be looked at. */
+/** The whole time of the recording. */
 export const limits = computed<Interval>(() => {
   const known = overview.value;
   return known ? { from: known.from, to: Math.max(known.to, known.from + 1) } : { from: 0, to: 1 };
@@ -37,7 +37,7 @@ const askedEdges = computed(() => {
   const { from, to } = coverFor(shownWindow.value, limits.value);
   return `${from}|${to}`;
 });
-/** The time that lanes are asked for: more than is shown, so that a small move asks nothing. */
+/** The time that lanes request: more than is shown, so that a small move needs no request. */
 export const askedWindow = computed<Interval>(() => {
   const [from, to] = askedEdges.value.split("|").map(Number);
   return { from, to };
@@ -47,7 +47,7 @@ export const picked = computed(() => view.value.selection);
 export const zone = computed<Zone>(() => view.value.zone);
 export const origin = computed(() => originOf(overview.value?.origin_ns ?? "0"));
 const threadText = computed(() => view.value.threads);
-/** The threads that pictures of stacks are made of. */
+/** The threads whose stacks are shown. */
 export const chosenThreads = computed<Threads>(() => threadsOf(threadText.value, overview.value?.threads ?? []));
 /** The slow intervals, relative to the origin. */
 export const slow = computed<Interval[]>(() =>
@@ -56,25 +56,25 @@ export const slow = computed<Interval[]>(() =>
     to: relative(to_ns),
   })),
 );
-/** The event that samples are shown of. */
+/** The event whose samples are shown. */
 export const event = computed<SampleEvent | null>(() => eventOf(view.value.event, overview.value?.events ?? []));
 
-/** The port whose requests are looked at: the one that was chosen, or else the one that leads. */
+/** The port whose requests are shown: the chosen one, or else the leading one. */
 export const port = computed<string>(() => portOf(view.value.port, overview.value?.lanes ?? []));
-/** The cause that is open: the one that was chosen, or else the first. */
+/** The open cause: the chosen one, or else the first. */
 export const opened = computed<string>(() => {
   const explanation = overview.value?.explanation;
   return explanation ? view.value.cause || firstCause(explanation) : "";
 });
 
-/** The worst instants of the cause that is open. */
+/** The worst instants of the open cause. */
 export const worst = computed<Worst[]>(() => {
   const explanation = overview.value?.explanation;
   const instants = explanation ? worstOf(opened.value, explanation) : [];
   return instants.map(({ from_ns, to_ns, says }) => ({ from: relative(from_ns), to: relative(to_ns), says }));
 });
 
-/** The stacks that somebody looks at among all: those below the frame that is zoomed to or taken apart, or with what is looked for. */
+/** The highlighted stacks: those below the zoomed frame, with the frame of the sandwich view, or with a search match. */
 export const meant = computed<Matching | null>(() => {
   const { tab, frame, zoom, search } = view.value;
   if (tab === "frames" && frame !== "") return { frame };
@@ -90,28 +90,28 @@ export interface Worst extends Interval {
 export const heatOf = computed<"samples" | "state">(
   () => view.value.heat || (overview.value?.has?.cover ? "state" : "samples"),
 );
-/** Whether the quiet time can be shown beside what is picked: there is one, and nothing else is compared. */
+/** Whether the quiet time can be shown next to the picked time: there is one, and there is no other baseline. */
 export const canPair = computed<boolean>(() => hasQuiet(overview.value) && view.value.baseline.kind === "none");
-/** Whether the flame graph has that of the quiet time beside it. */
+/** Whether the flame graph of the quiet time is shown next to the flame graph. */
 export const isPair = computed<boolean>(() => {
   const known = overview.value;
   if (!known || !canPair.value) return false;
   const { pair } = view.value;
   return pair === "" ? isPaired(opened.value, known) : pair === "two";
 });
-/** Which samples the pictures below the lanes are made of: what was picked, or else the slow time, or all. */
+/** The samples for the pictures below the lanes: the picked time, or else the slow time, or everything. */
 export const selection = computed<Selection>(() => {
   const time = picked.value ?? mainStretch(slow.value) ?? limits.value;
   return { ...time, threads: chosenThreads.value, event: event.value?.id ?? "" };
 });
 
-/** A kind of spans as its lane is called. */
+/** The title of a kind of spans: that of its lane. */
 export function kindTitle(kind: string): string {
   const lane = overview.value?.lanes.find((one) => one.kind === "spans" && one.kinds?.[0] === kind);
   return lane?.title ?? spaced(kind);
 }
 
-/** An instant of the explanation on the page's axis. */
+/** Converts an instant of the explanation to the page's axis. */
 export function relative(epochNs: number): Nanoseconds {
   return epochNs - origin.value * 1e6;
 }
@@ -126,7 +126,7 @@ export function lookAt(window: Interval | null): void {
   if (!sameInterval(view.peek().window, window)) update({ window });
 }
 
-/** Picks a time, and sees to it that it is in sight. */
+/** Picks a time, and moves the window if the time is not visible. */
 export function pick(time: Interval | null, change: Partial<ViewState> = {}): void {
   const seen = shownWindow.peek();
   const isInSight =
@@ -134,7 +134,7 @@ export function pick(time: Interval | null, change: Partial<ViewState> = {}): vo
   batch(() => update({ selection: time, ...(isInSight ? {} : { window: around(time, limits.peek()) }), ...change }));
 }
 
-/** Opens a recording as it begins, or the list of them: what was chosen in another one means nothing here. */
+/** Opens a recording in its initial state, or the list of recordings. Choices made in another recording do not apply. */
 export function openRecording(recording: number | null): void {
   view.value = { ...DEFAULTS, recording, zone: view.peek().zone };
 }
@@ -144,30 +144,30 @@ export function openHome(tab: string): void {
   view.value = { ...DEFAULTS, tab, zone: view.peek().zone };
 }
 
-/** Opens a recording beside another one. */
+/** Compares a recording with another one. */
 export function openCompared(recording: number, other: number): void {
   view.value = { ...DEFAULTS, recording, other, tab: "compare", zone: view.peek().zone };
 }
 
-/** Opens the only recording that there is: there is nothing to go back to. */
+/** Opens the only recording, without a Back step. */
 export function openOnly(recording: number): void {
   const next = { ...view.peek(), recording };
   replaceAddress(next);
   view.value = next;
 }
 
-/** Picks a time, and zooms so that it and what is around it are seen. */
+/** Picks a time, and zooms so that the time and its surroundings are visible. */
 export function goTo({ from, to }: Interval): void {
   const time = { from: Math.floor(from), to: Math.max(Math.ceil(to), Math.floor(from) + 1) };
   batch(() => update({ selection: time, window: around(time, limits.peek(), 2) }));
 }
 
-/** Adds a word to a list of the state, or takes it away. */
+/** Adds a word to a list of the state, or removes it. */
 export function toggled(words: readonly string[], word: string): string[] {
   return words.includes(word) ? words.filter((other) => other !== word) : [...words, word];
 }
 
-/** Opens a cause, with what shows it; `none` closes what is open. */
+/** Opens a cause and what shows it; `none` closes the open cause. */
 export function openCause(cause: string): void {
   const known = overview.peek();
   update({ cause, ...(known && cause !== "none" ? { selection: null, ...showCause(cause, known) } : {}) });
@@ -178,7 +178,7 @@ export function compareWith(baseline: Baseline): void {
   update({ baseline });
 }
 
-/** Loads what the state names, and keeps the address and the state in step. */
+/** Loads the recording of the state, and keeps the address and the state in sync. */
 export function start(recordings: Library): void {
   library.value = recordings;
   followAddress(view, (state) => {

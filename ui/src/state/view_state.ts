@@ -1,6 +1,6 @@
-// Everything about the page that a link shows a colleague: one record, and its text after the `#`.
+// The part of the page's state that a link contains: one record, and its text after the `#`.
 //
-// A link may come from anywhere: what cannot be read is left at its default.
+// A link may come from anywhere: unreadable entries keep their defaults.
 
 import type { Interval } from "../base/quantities.ts";
 import type { Zone } from "../base/time.ts";
@@ -9,61 +9,61 @@ import type { Baseline, Threads } from "../data/source.ts";
 
 export interface ViewState {
   recording: number | null;
-  /** The recording beside it, in a comparison. */
+  /** The other recording of a comparison. */
   other: number | null;
-  /** The time that the lanes show; all of it by default. */
+  /** The time that the lanes show; by default all of it. */
   window: Interval | null;
-  /** The time that was picked; the slow time, or all, by default. */
+  /** The picked time; by default the slow time, or everything. */
   selection: Interval | null;
-  /** Roles and indexes of threads, such as `compiler,3-5`; all by default. */
+  /** Roles and indexes of threads, such as `compiler,3-5`; by default all. */
   threads: string;
   event: string;
   baseline: Baseline;
   tab: string;
-  /** The cause that is open. */
+  /** The open cause. */
   cause: string;
-  /** What is looked for in stacks. */
+  /** The search text for stacks. */
   search: string;
-  /** The frame that the flame graph is zoomed to. */
+  /** The zoomed frame of the flame graph. */
   zoom: ZoomedFrame | null;
   inverted: boolean;
   /** Whether recursion is drawn as one frame. */
   folded: boolean;
   /** The frame whose callers and callees are shown. */
   frame: string;
-  /** Lanes in their order, `LANE` or `LANE|INSTANCE`; before anything was decided, none. */
+  /** Lanes in their order, `LANE` or `LANE|INSTANCE`; empty before anything was decided. */
   lanes: readonly string[];
-  /** Those of them that stand right below the signals. */
+  /** The lanes that are pinned directly below the signals. */
   pins: readonly string[];
-  /** Those that are drawn as a strip. */
+  /** The lanes that are folded to a strip. */
   thin: readonly string[];
-  /** Threads that stand above the others, by index. */
+  /** The indexes of threads that are shown above the others. */
   rows: readonly string[];
   /** Roles whose threads are all shown. */
   opened: readonly string[];
-  /** Kinds and words that the table of spans is narrowed to. */
+  /** Filters of the table of spans: kinds and words. */
   kinds: readonly string[];
   find: string;
-  /** How long the spans in the table took. */
+  /** Filter of the table of spans: their duration. */
   took: Interval | null;
-  /** The port whose requests are drawn; the one that tells slow time by default. */
+  /** The port whose requests are drawn; by default the one that defines the slow time. */
   port: string;
-  /** The request that is looked into. */
+  /** The request that is shown in detail. */
   request: PickedRequest | null;
-  /** What thread lanes show; the states, if the recording tells them, by default. */
+  /** What thread lanes show; by default the states, if the recording has them. */
   heat: "" | "samples" | "state";
-  /** Whether the quiet time has a flame graph beside that of what is picked; of the first cause it has, by default. */
+  /** Whether the quiet time's flame graph is shown next to that of the picked time; by default only for the first cause. */
   pair: "" | "one" | "two";
   zone: Zone;
 }
 
-/** A request, or anything else that one thread did from some time on. */
+/** A request, or another span of one thread. */
 export interface PickedRequest extends Interval {
-  /** Index of the thread that answered; -1 when nobody knows. */
+  /** The index of the thread that answered; -1 if unknown. */
   thread: number;
 }
 
-/** The frame at the end of a path: a node of the plain flame graph, or what stands for the path where it has none. */
+/** The frame at the end of a path: a node of the plain flame graph, or a hash of the path if it has no node. */
 export type ZoomedFrame = { node: number; name: string } | { path: string; name: string };
 
 export const DEFAULTS: ViewState = {
@@ -96,7 +96,7 @@ export const DEFAULTS: ViewState = {
   zone: "utc",
 };
 
-/** How one entry is written and read; `null` is for text that says nothing. */
+/** Writes and reads one entry. `null` means that the text is invalid. */
 interface Codec<T> {
   write(value: T): string;
   read(text: string): T | null;
@@ -142,7 +142,7 @@ function oneOf<T extends string>(...words: readonly T[]): Codec<T> {
   return { write: (value) => value, read: (value) => words.find((word) => word === value) ?? null };
 }
 
-/** The short name of each entry in an address. */
+/** The short name of each entry in the address. */
 const ENTRIES: { [Name in keyof ViewState]: readonly [key: string, codec: Codec<ViewState[Name]>] } = {
   recording: ["r", whole],
   other: ["with", whole],
@@ -173,7 +173,7 @@ const ENTRIES: { [Name in keyof ViewState]: readonly [key: string, codec: Codec<
   zone: ["zone", oneOf("utc", "local")],
 };
 
-/** The address of a state, without what is as it is by default. */
+/** The address of a state, without entries that have their default value. */
 export function toHash(state: ViewState): string {
   const parts = new URLSearchParams();
   for (const name of Object.keys(ENTRIES) as (keyof ViewState)[]) {
@@ -224,7 +224,7 @@ function unescaped(written: string): string {
   }
 }
 
-/** The threads that a text such as `compiler,3-5` means. */
+/** The threads of a text such as `compiler,3-5`. */
 export function threadsOf(chosen: string, threads: readonly { index: number; role: string }[]): Threads {
   if (chosen === "") return "all";
   const words = chosen.split(",");

@@ -1,4 +1,4 @@
-// Text can be read on every surface it stands on, in both themes: at least 4.5 : 1, as WCAG 2 asks for.
+// Text is readable on every background in both themes: at least 4.5 : 1, as WCAG 2 requires.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ const TOKENS = readFileSync(new URL("./tokens.css", import.meta.url), "utf8");
 const TEXTS = ["text", "muted", "faint", "accent", "pain", "good", "likely", "possible"];
 const SURFACES = ["page", "surface", "raised"];
 
-/** The colours of a block of the style sheet by name. */
+/** The colours of a block of the style sheet, by name. */
 function colours(block: string): Record<string, string> {
   return Object.fromEntries([...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map((match) => [match[1], match[2]]));
 }

@@ -1,10 +1,10 @@
-// Every view there is, found by looking into the folders.
+// All views, found by scanning the folders.
 
 import type { View } from "./view.ts";
 
 const FOUND = import.meta.glob<{ default: View }>("./*/index.tsx", { eager: true });
 
-/** Views of a place in their order. */
+/** The views of a place, in order. */
 export function viewsAt(place: View["place"]): View[] {
   return Object.values(FOUND)
     .map((module) => module.default)

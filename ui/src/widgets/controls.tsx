@@ -1,4 +1,4 @@
-// The few controls of the page, all of them plain HTML elements: keyboard and screen readers know them.
+// The few controls of the page. All are plain HTML elements, which keyboards and screen readers support.
 
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -26,7 +26,7 @@ export function Button(properties: {
   );
 }
 
-/** What can be chosen, as people read it. */
+/** The text of a choice. */
 export type Choices<T extends string = string> = readonly (readonly [value: T, title: string])[];
 
 /** One of a few choices. */
@@ -53,7 +53,7 @@ export interface Group {
   choices: Choices;
 }
 
-/** One of many choices: first those that are in no group. */
+/** One of many choices. Those without a group come first. */
 export function Select(properties: {
   label: string;
   value: string;
@@ -83,7 +83,7 @@ export function Select(properties: {
   );
 }
 
-/** A search box; `note` says what was found. */
+/** A search box. `note` says what was found. */
 export function Search(properties: {
   label: string;
   value: string;
@@ -106,7 +106,7 @@ export function Search(properties: {
   );
 }
 
-/** Copies a text, and says whether that worked. */
+/** Copies a text, and shows whether that worked. */
 export function CopyButton({ title, text }: { title: string; text: () => Promise<string> }): JSX.Element {
   const [said, say] = useState("");
   const copy = async (): Promise<void> => {
@@ -125,7 +125,7 @@ export function CopyButton({ title, text }: { title: string; text: () => Promise
   );
 }
 
-/** A note beside the pointer. */
+/** A note next to the pointer. */
 export function Tip({ x, y, children }: { x: number; y: number; children: ComponentChildren }): JSX.Element {
   const isRight = x > window.innerWidth * 0.6;
   const isLow = y > window.innerHeight * 0.7;
@@ -142,7 +142,7 @@ export function Tip({ x, y, children }: { x: number; y: number; children: Compon
   );
 }
 
-/** What stands where an answer is missing. */
+/** Shown in place of a missing answer. */
 export function Note({ children }: { children: ComponentChildren }): JSX.Element {
   return <p class="note">{children}</p>;
 }

@@ -1,4 +1,4 @@
-// A flame graph that can be zoomed, pointed at and walked with the keyboard. Only the frames in sight are drawn.
+// A flame graph with zoom, pointer and keyboard support. Only visible frames are drawn.
 
 import type { JSX } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -19,26 +19,26 @@ interface Properties {
   matches: Matches;
   isSearching: boolean;
   isCompared: boolean;
-  /** Changes when another graph is shown, which begins with all of it; not when the same one gets more frames. */
+  /** Changes when another graph is shown, which starts unzoomed. Does not change when the same graph gets more frames. */
   identity: string;
-  /** The frame that it is zoomed to; 0 is all. */
+  /** The zoomed frame; 0 is the whole graph. */
   zoomed: number;
   onZoom: (row: number) => void;
-  /** Of a pair, which one it is; the legend then stands above both. */
+  /** In a pair, which of the two it is. The legend is then above both. */
   side?: Side | undefined;
-  /** Whether it is scrolled with another one, which decides what is in sight to begin with. */
+  /** Whether it scrolls together with another graph, which then decides what is visible at first. */
   isFollower?: boolean | undefined;
 }
 
-/** Of what a graph is, and how much there is of it. */
+/** What the graph shows, and its total. */
 export interface Side {
   name: string;
   whole: string;
 }
 
-/** Higher than this a canvas cannot be. */
+/** The maximum height of a canvas. */
 const ON_PAPER: CssPixels = 30_000;
-/** So many frames are in sight above and below what is scrolled to. */
+/** How many frames stay visible above and below the scroll target. */
 const CONTEXT = 3;
 
 interface Hovered {
@@ -59,16 +59,16 @@ export function FlameCanvas(properties: Properties): JSX.Element {
     focus(0);
     hover(null);
   }, [identity]);
-  // What is looked for may lie deeper than what is in sight, and so may where most stacks part.
+  // A match may be deeper than the visible part, and so may the point where most stacks branch.
   useEffect(() => {
     if (scroller.current && !isFollower)
       showDepth(scroller.current, isSearching ? largestMatch(flame, matches) : mainDepth(flame));
   }, [identity, matches, isSearching, isFollower]);
   const shown = zoomed < flame.rows.depth.length ? zoomed : 0;
-  // Another frame is under the pointer now.
+  // After zooming, another frame is under the pointer.
   useEffect(() => hover(null), [shown]);
   const height = (flame.deepest + 1) * FRAME_HEIGHT;
-  // Stacks may be thousands of frames deep, a canvas may not: it is as high as what is in sight, and stays there.
+  // Stacks may be thousands of frames deep, but a canvas has a maximum height: it covers the visible part only.
   const [top, high] = isForPaper.value ? [0, Math.min(height, ON_PAPER)] : [scrolledBy, Math.min(height, seen)];
   const marked = hovered?.row ?? (focused > 0 ? focused : -1);
   const draw = useCallback(
@@ -124,7 +124,7 @@ export function FlameCanvas(properties: Properties): JSX.Element {
   );
 }
 
-/** How high an element is, as it changes. */
+/** The current height of an element. */
 function useHeight(element: { current: HTMLElement | null }): CssPixels {
   const [height, measured] = useState(0);
   useLayoutEffect(() => {
@@ -138,14 +138,14 @@ function useHeight(element: { current: HTMLElement | null }): CssPixels {
   return height;
 }
 
-/** Sees to it that frames of a depth are in sight; -1 asks for none. */
+/** Scrolls to frames of a depth; -1 does nothing. */
 function showDepth(scroller: HTMLElement, depth: number): void {
   const [from, to] = [depth - CONTEXT, depth + CONTEXT + 1].map((row) => Math.max(row, 0) * FRAME_HEIGHT);
   const isInSight = from >= scroller.scrollTop && to <= scroller.scrollTop + scroller.clientHeight;
   if (depth >= 0 && !isInSight) scroller.scrollTop = from;
 }
 
-/** How deep the largest frame lies that was looked for; -1 when there is none. */
+/** The depth of the largest matching frame; -1 if there is none. */
 function largestMatch({ rows }: FlameLayout, matches: Matches): number {
   let largest = -1;
   for (let row = 0; row < rows.depth.length; row += 1) {
@@ -154,7 +154,7 @@ function largestMatch({ rows }: FlameLayout, matches: Matches): number {
   return largest < 0 ? -1 : rows.depth[largest];
 }
 
-/** Where an arrow key leads: down to the largest child, up to the caller, to both sides among siblings. */
+/** The target of an arrow key: down to the largest child, up to the caller, left and right among siblings. */
 function step({ parent, end, rows }: FlameLayout, row: number, key: string): number | null {
   if (key === "ArrowDown") return end[row] > row + 1 ? row + 1 : row;
   if (key === "ArrowUp") return Math.max(parent[row], 0);
@@ -170,7 +170,7 @@ function labelOf({ rows }: FlameLayout, row: number): string {
   return `Flame graph; ${clean(rows.name[row], 200)}, ${part}. Arrow keys walk, Enter zooms, Escape shows all`;
 }
 
-/** The frame that is meant, with its share, and what can be done with it. */
+/** The current frame with its share, and its actions. */
 function Path(properties: {
   flame: FlameLayout;
   row: number;

@@ -1,4 +1,4 @@
-// A view that fails says so in its place; the others go on.
+// A view that fails shows an error in its place. The others continue.
 
 import { Component, type ComponentChildren } from "preact";
 import { Note } from "./controls.tsx";

@@ -1,4 +1,4 @@
-// Which colour is which layer.
+// The legend of the layers' colours.
 
 import type { JSX } from "preact";
 import { css, paletteFor } from "../charts/palette.ts";
@@ -20,7 +20,7 @@ const LAYERS: readonly (readonly [kind: string, title: string])[] = [
 export function LayerLegend(properties: {
   isCompared: boolean;
   thinned: number;
-  /** Layers that occur. */
+  /** The layers that occur. */
   kinds: ReadonlySet<string>;
 }): JSX.Element {
   const { isCompared, thinned, kinds } = properties;

@@ -1,13 +1,13 @@
-// Text on the page. Whatever came from a recording passes through `clean` on its way.
+// Text on the page. All text from a recording passes through `clean`.
 
 import type { JSX } from "preact";
 import { blocksOf, type Inline, inlinesOf } from "../base/markdown.ts";
 import { clean, shorten } from "../base/text.ts";
 
-/** Longest text of a tooltip: a class name of 10 kB can still be read in full. */
+/** The longest text of a tooltip: a class name of 10 kB is still shown in full. */
 const LONGEST_TOOLTIP = 20_000;
 
-/** A name from a recording, cut in its middle; the tooltip has all of it. */
+/** A name from a recording, cut in its middle. The tooltip has the full name. */
 export function Name({ text, longest = 90 }: { text: string; longest?: number }): JSX.Element {
   const shown = shorten(text, longest);
   return (
@@ -17,7 +17,7 @@ export function Name({ text, longest = 90 }: { text: string; longest?: number })
   );
 }
 
-/** Options of a program are not broken after their hyphen, as long as they fit into a line. */
+/** Command-line options are not broken after their hyphens, if they fit into a line. */
 const OPTION = /(^|\s)(--?[A-Za-z]\S{0,38})(?=\s|$)/;
 
 /** A sentence from a recording or the catalogue. */
@@ -50,7 +50,7 @@ export function Advice({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** The id of a cause; it may be broken after its underscores. */
+/** The id of a cause. It may be broken after underscores. */
 export function Id({ id }: { id: string }): JSX.Element {
   const words = clean(id).split("_");
   return (

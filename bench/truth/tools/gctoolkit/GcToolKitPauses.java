@@ -26,11 +26,11 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 
-/** Prints what GCToolKit's parsers find in each FILE, in one line of JSON per file: when, how long, which type and cause. */
+/** Prints the pauses that GCToolKit's parsers find in each FILE, one line of JSON per file: time, duration, type and cause. */
 public final class GcToolKitPauses {
     private GcToolKitPauses() {}
 
-    /** Keeps what the parsers publish, as rows of JSON. */
+    /** Keeps the published events, as rows of JSON. */
     private static final class Rows implements JVMEventChannel {
         final List<String> rows = new ArrayList<>();
 
@@ -87,12 +87,12 @@ public final class GcToolKitPauses {
         return found.rows;
     }
 
-    /** A parser that fails at a line goes on with the next one: the others' events, and its own later ones, are still worth much. */
+    /** A parser that fails on a line continues with the next one: other parsers' events, and its own later ones, are still useful. */
     private static void receive(GCLogParser parser, String line) {
         try {
             parser.receive(line);
         } catch (RuntimeException failure) {
-            // Of one line.
+            // The failure of a single line.
         }
     }
 
@@ -103,7 +103,7 @@ public final class GcToolKitPauses {
                 new ZGCParser());
     }
 
-    /** Uptime; the wall clock where a log has no uptimes. */
+    /** Uptime, or the wall clock if a log has no uptimes. */
     private static double seconds(DateTimeStamp stamp) {
         return stamp.hasTimeStamp() ? stamp.getTimeStamp() : stamp.toEpochInMillis() / 1000;
     }

@@ -1,7 +1,7 @@
-"""GCToolKit's parsers, and the simplest rule that turns what they find into an answer: GCToolKit itself gives figures and no verdict.
+"""GCToolKit's parsers, and the simplest rule that turns their events into an answer: GCToolKit itself gives figures, but no verdict.
 
 Pauses of the same causes are named if one of them takes as long as G1's default goal, or if together they take a twentieth of a log
-of ten seconds or more; in order of their time. Stops without a collection are doubtful: of some logs the parsers take the stamp of
+of ten seconds or more. They are sorted by their time. Stops without a collection are doubtful: in some logs the parsers mistake the stamp of
 the line for the length of the stop.
 """
 
@@ -19,7 +19,7 @@ NAME = "GCToolKit parsers"
 READS = ("gc_log",)
 # `MaxGCPauseMillis` of G1.
 LONG_S = 0.2
-# The overhead of collections from which handbooks call a heap badly sized, and a log long enough for a share.
+# The GC overhead above which handbooks call a heap badly sized, and the minimum length of a log for a share.
 PART, LOG_S = 0.05, 10.0
 
 

@@ -1,4 +1,4 @@
-"""Which of our causes a collection can mean, by what GCToolKit's parsers say of it, with the reason. In doubt a cause is listed.
+"""The causes that a collection can mean, by its type and cause in GCToolKit's parsers, with the reason. In doubt a cause is listed.
 
 GCToolKit itself names no cause of slowness. The causes and types are those of its events.
 """
@@ -24,7 +24,7 @@ CAUSES = {
     "ALLOC_STALL": ([*FULL, "allocation_pressure"], "threads waited for memory"),
 }
 
-# Where the cause says nothing special: by the event's class.
+# By the event's class, if the cause is not specific.
 KINDS = {
     "SystemGC": (["explicit_gc"], "System.gc(), as JDK 6 to 8 print it"),
     "G1SystemGC": (["explicit_gc"], "the same"),

@@ -22,7 +22,7 @@ public final class JmcRules {
         for (String file : args) {
             System.out.println(answer(new File(file)));
         }
-        // The threads of the rules would keep the program alive.
+        // The rules' threads would keep the program alive.
         System.exit(0);
     }
 

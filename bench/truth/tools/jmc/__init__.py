@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 NAME = "JMC rules"
 READS = ("jfr",)
 VERDICTS = {"WARNING": "shown", "INFO": "likely"}
-# Where a rule gives no score: where the range of its severity begins.
+# If a rule gives no score: the start of the range of its severity.
 LEAST_SCORES = {"WARNING": 75.0, "INFO": 25.0}
 
 

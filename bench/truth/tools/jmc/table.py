@@ -1,4 +1,4 @@
-"""Which of our causes a rule of JMC can mean, by the rule's id, with the reason. In doubt a cause is listed."""
+"""The causes that a rule of JMC can mean, by the rule's id, with the reason. In doubt a cause is listed."""
 
 COLLECTIONS = ["full_gc_old_generation_full", "heap_too_small", "allocation_pressure", "explicit_gc", "metaspace_full"]
 STOPS = ["long_time_to_safepoint", "vm_operations", "process_stopped_by_signal", "gc_log_blocked", "machine_stood_still"]

@@ -2,7 +2,7 @@ import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
-/** Words: port, requests a second. Asks a service over gRPC all the time, and computes for some seconds of each three quarters of a minute. */
+/** Arguments: port, requests per second. Calls a service over gRPC all the time, and computes for some seconds of every 45 seconds. */
 public final class BatchJob {
     private static final int REST_S = 39, WORK_S = 6;
     private static volatile int sink;

@@ -9,7 +9,7 @@ import org.eclipse.jetty.server.ServerConnector;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
-/** One pool whose threads select, accept and answer in turn. */
+/** One pool whose threads select, accept and answer, in alternation. */
 public final class JettyServer extends Handler.Abstract {
     public static void main(String[] args) throws Exception {
         Server server = new Server(new QueuedThreadPool(24));

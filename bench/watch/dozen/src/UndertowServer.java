@@ -3,7 +3,7 @@ import io.undertow.Undertow;
 import io.undertow.server.handlers.BlockingHandler;
 import java.nio.ByteBuffer;
 
-/** I/O threads of XNIO, and its workers for what blocks. */
+/** I/O threads of XNIO, and its workers for blocking tasks. */
 public final class UndertowServer {
     public static void main(String[] args) {
         Undertow.builder()

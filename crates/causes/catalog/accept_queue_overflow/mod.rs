@@ -1,4 +1,4 @@
-//! Attempts to connect were dropped because nobody accepted the connections before them.
+//! Connection attempts were dropped because earlier connections had not been accepted.
 
 use std::collections::HashSet;
 
@@ -139,8 +139,8 @@ fn told(held: &[(ThreadState, f64)], bursts: &Intervals) -> String {
     })
 }
 
-/// Those who wait to connect are in nobody's account: where a client's figures tell the slow time, as much of what nobody saw is
-/// that as there were attempts that had to be repeated.
+/// Waits for a connection are in no thread's account. If request latency defines the slow time, unknown time is claimed for
+/// each attempt that had to be repeated.
 fn claim(comparison: &Comparison<'_>, dropped: f64) -> Option<Claim> {
     let is_told = comparison.slowdown.signals.contains(&SignalKind::RequestLatency);
     is_told.then(|| Claim::part(ThreadState::Unknown, dropped * RETRY_NS))

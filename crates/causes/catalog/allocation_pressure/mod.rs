@@ -27,7 +27,7 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Threads lost to ordinary collections below which a higher rate costs nothing that anybody feels.
+/// Threads lost to ordinary collections. Below this a higher rate costs nothing that users feel.
 const CHEAP: f64 = 0.03;
 
 /// Collections to free code, per second, that are no upkeep any more.
@@ -138,7 +138,7 @@ fn lengthened(eras: &Eras<'_>) -> f64 {
     growth(eras.both(mean)) / growth(eras.both(rate)).max(f64::MIN_POSITIVE)
 }
 
-/// Whether they cost nothing that anybody feels; where nobody says that it was slow, nothing that anybody is known to feel.
+/// Whether they cost nothing that users feel. If no slowness was reported: nothing that users are known to feel.
 fn is_cheap(comparison: &Comparison<'_>, eras: &Eras<'_>) -> bool {
     let is_unnoticed = || are_beside(comparison, eras) || !are_noticed(comparison, &stops(comparison, is_ordinary));
     comparison.excess_threads(is_ours) < CHEAP || !are_felt(comparison) && is_unnoticed()

@@ -1,5 +1,5 @@
-//! Which methods grew by themselves, and not with the number of requests, with all other code, or because the compiler put them together
-//! in another way.
+//! Which methods grew by themselves, and not with the number of requests, with all other code, or because the compiler
+//! inlined them in another way.
 
 use super::MIN_SAMPLES;
 use super::methods::Methods;

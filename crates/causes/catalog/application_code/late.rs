@@ -1,4 +1,4 @@
-//! Whether requests waited for what ran: samples of it lie where requests were late, and hardly elsewhere.
+//! Whether requests waited for what ran: its samples are where requests were late, and hardly elsewhere.
 
 use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, Request, median};

@@ -42,7 +42,7 @@ pub(super) struct Methods {
     pub(super) cores: f64,
 }
 
-/// So much of a method's time is told by the leaves that took most of it; in the others is chance.
+/// The leaves that took most of a method's time, up to this part of it, describe the method; the other leaves are chance.
 const MAIN_LEAVES: f64 = 0.8;
 
 impl Methods {

@@ -1,7 +1,7 @@
-//! What the kernel counts of each disk (`/proc/diskstats`; iostat, sar, node_exporter): how long requests took on average, the kernel's queue included.
+//! Kernel counters per disk (`/proc/diskstats`; iostat, sar, node_exporter): mean request time, the kernel's queue included.
 //!
-//! By these counts a device is suspected only for what depth and size do not explain: with `n` requests in flight one that serves them one by one takes
-//! `n` times as long for each, and larger requests take longer. Which part the queue had, and whose requests they were, counts do not tell.
+//! With `n` requests in flight a serial device takes `n` times as long for each, and larger requests take longer: a device
+//! is suspected only beyond that. The counts show neither the queue's part nor whose requests they were.
 
 use fathom_evidence::kinds::counter;
 use fathom_evidence::tables::Span;

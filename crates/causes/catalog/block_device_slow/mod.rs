@@ -1,4 +1,4 @@
-//! Threads wait for files, and their requests spend that time in the driver and device.
+//! Threads wait for files, and their requests spend that time in the driver and the device.
 
 mod disk_counts;
 

@@ -1,6 +1,6 @@
-//! Waits for files whose requests a control group holds back (`io.max`, `blkio.throttle`): that happens before the block
-//! layer queues them, so that its events show a quick device and nothing of the wait. What shows it is a thread that
-//! waits for a file while no request is under way, in a group that uses much of what it may.
+//! Waits for files whose requests are throttled by a control group (`io.max`, `blkio.throttle`). Throttling happens before
+//! the block layer queues requests, so block events show a quick device and no wait. The sign is a thread that waits for a
+//! file while no request is in flight, in a group that uses much of its limit.
 
 use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
@@ -13,7 +13,7 @@ use crate::format;
 use crate::measure::block_io::{self, MIN_STAGE_RATIO};
 use crate::period::Period;
 
-/// Requests come at random: a limit of which less than half is used delays one by less than half its turn.
+/// Requests come at random: if less than half of a limit is used, it delays a request by less than half its turn.
 const USED: f64 = 0.5;
 
 /// Most of the waiting has to be without a request, or the requests explain it.
@@ -48,7 +48,7 @@ impl Limit {
 struct Waits {
     count: usize,
     all_ns: f64,
-    /// While no request of the waiting thread, nor when it had none anybody's write, was under way.
+    /// While no request of the waiting thread was in flight; if it had none, no write of any thread either.
     without_ns: f64,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn find(comparison: &Comparison<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Whether a limit that nobody looked for could be why threads wait for files without a request.
+/// Whether a limit that was not recorded could be why threads wait for files without a request.
 pub(super) fn may_be(comparison: &Comparison<'_>) -> bool {
     let is_recorded = comparison.has_source("cgroup") || comparison.sources().has_counter(counter::CGROUP_IO_COUNT);
     let waits = waits(comparison, &comparison.slow, &block_io::RequestIntervals::of(comparison.sources()));
@@ -119,7 +119,7 @@ fn evidence(comparison: &Comparison<'_>, waits: &Waits, baseline: Option<Waits>,
     ]
 }
 
-/// The limit of which most is used.
+/// The limit that is used to the largest part.
 fn most_used(period: &Period<'_>) -> Option<Limit> {
     let limits = period.sources.counters(counter::CGROUP_IO_LIMIT);
     let limits = limits.iter().filter_map(|((instance, _), series)| {

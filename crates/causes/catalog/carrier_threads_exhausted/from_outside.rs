@@ -1,4 +1,4 @@
-//! Carriers kept by threads that wait, where only samples of waits from outside of the JVM tell of them.
+//! Carriers held by waiting threads, where only wait samples taken outside the JVM show them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

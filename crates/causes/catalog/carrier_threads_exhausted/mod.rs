@@ -1,4 +1,4 @@
-//! Virtual threads whose answers are there wait for a carrier: all of them are busy.
+//! Virtual threads have their answers but wait for a carrier: all carriers are busy.
 
 mod from_outside;
 
@@ -49,7 +49,7 @@ const MIN_INCREASE: f64 = 0.2;
 /// Up to this JDK a virtual thread that waits inside of `synchronized` keeps its carrier (JEP 491).
 const LAST_TO_PIN: u32 = 23;
 
-/// The event that tells of such waits, and how long they are at least.
+/// The event of such waits, and how long they are at least.
 const PINNED: &str = "jdk.VirtualThreadPinned";
 
 /// Carriers of the JDK's scheduler are called so, and numbered.
@@ -171,8 +171,8 @@ impl Busy {
     }
 }
 
-/// How many carriers there are, of which `seen` ran something. One that never does is known by its name; those that ended have
-/// names as well, but there are hardly more at once than CPUs. Samples of some recorders name the virtual thread.
+/// How many carriers there are; `seen` of them ran something. One that never ran is known by its name. Ended ones have
+/// names too, but hardly more exist at once than CPUs. Samples of some recorders name the virtual thread.
 fn carriers(comparison: &Comparison<'_>, seen: usize) -> usize {
     let recording = comparison.recording();
     let names = recording.threads.iter().map(|(_, thread)| recording.text(thread.name));

@@ -1,4 +1,4 @@
-//! Data are taken from sockets in many small reads although more of them were there already.
+//! Data are read from sockets in many small reads although more data had already arrived.
 
 use fathom_evidence::kinds::counter;
 
@@ -36,7 +36,7 @@ const READS_PER_SEND: f64 = 8.0;
 /// When so many of the reads had to wait for their data, a larger buffer would not have found more in it.
 const WAITED: f64 = 0.5;
 
-/// How many times more calls there are than before, so that a change of style is told from a change of load.
+/// How many times more calls there are than before, to tell a change of style from a change of load.
 const MIN_CALL_RATIO: f64 = 2.0;
 
 /// Where the JVM and the JDK read sockets: of 8-12, of 13 and later, of channels.

@@ -1,4 +1,4 @@
-//! Many children that each end sooner than waits are recorded one by one.
+//! Many child processes that each end too soon for their waits to be recorded one by one.
 
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{ThreadState, Wait};

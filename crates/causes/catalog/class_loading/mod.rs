@@ -1,4 +1,4 @@
-//! Classes are looked for, loaded, or made at run time while requests wait for it.
+//! Classes are searched for, loaded, or generated at run time while requests wait for it.
 
 mod new_code;
 
@@ -107,7 +107,7 @@ fn outermost(recording: &Recording, stack: StackId) -> &str {
     symbols.filter(|symbol| begins_with(symbol, LOADING)).last().unwrap_or_default()
 }
 
-/// The answer where nothing was sampled and nobody waited.
+/// The answer where there are no samples and no waits.
 fn none_seen(comparison: &Comparison<'_>, loaded: Option<(f64, Option<f64>)>) -> Finding {
     match loaded {
         Some((now, Some(before))) if now > 0.0 && growth::grew((now, Some(before))) => {

@@ -1,4 +1,4 @@
-//! Code that is interpreted and compiled because its classes are new: where requests have classes made, the JVM never gets warm.
+//! New classes bring code that has to be interpreted and compiled. If requests generate classes, the JVM never gets warm.
 
 use fathom_timeline::{Intervals, Layer, ThreadState};
 

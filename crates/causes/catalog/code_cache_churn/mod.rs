@@ -1,9 +1,8 @@
 //! Compiled code is thrown away and compiled again because it does not fit into the code cache.
 //!
-//! Two regimes. *Churn*: the JVM frees code and the compilers make it anew, so their share of the
-//! CPU is high long after start-up. *Starved*: the cache is pinned near its end, the compilers are
-//! held back, and the application runs interpreted. Neither a high compiler share nor a warning in
-//! the log is needed.
+//! Two regimes. *Churn*: the JVM frees code and the compilers make it again, so their share of the CPU is high long after
+//! start-up. *Starved*: the cache stays nearly full, the compilers are held back, and the application runs interpreted. The
+//! cause needs neither a high compiler share nor a warning in the log.
 
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{CODE_CACHE_PINNED, Layer, Origin, ThreadState};

@@ -1,4 +1,4 @@
-//! Threads wait for connections to be made: nobody answers their attempts, or late.
+//! Threads wait for connections to be made: the peer does not answer their attempts, or answers late.
 
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::Wait;
@@ -29,7 +29,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .unwrap_or_else(|| waits::none_seen(comparison, NOT_RECORDED, NONE))
 }
 
-/// Said where nobody saw such a wait; samples of the wall clock have also those that go on.
+/// Used where no such wait was seen. Samples of the wall clock also have those that go on.
 const NOT_RECORDED: &str = "how long attempts to connect took was not recorded";
 const NONE: &str = "no thread was seen to wait long for a connection";
 

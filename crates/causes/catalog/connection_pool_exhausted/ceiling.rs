@@ -1,5 +1,5 @@
-//! Calls of which never more than so many are under way, although more requests are: something gives its connections, or permits, to no
-//! more of them. It is seen at the sockets, without a stack of those who wait.
+//! Concurrent calls to a peer never exceed some number although more requests are in flight: a pool gives connections (or a
+//! semaphore permits) to no more. It is seen at the sockets, without a stack of the waiting threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ fn edges(times: impl Iterator<Item = (i64, i64)>) -> Vec<Edge> {
     edges
 }
 
-/// Requests of a period, each of which was measured, and its calls by peer.
+/// The requests of a period, all of them measured, and their calls by peer.
 struct Measured<'p> {
     period: &'p Period<'p>,
     requests: Vec<Edge>,
@@ -133,9 +133,9 @@ impl AtOnce {
         found
     }
 
-    /// The fewest calls at once of which there are hardly ever more, the part of `all_ns` with so many, and how many requests were
-    /// beyond them on average. Requests that wait for a connection wait while all are in use: if most of the others were under way beside
-    /// fewer calls, they waited for something else.
+    /// The smallest number of concurrent calls that is hardly ever exceeded, the part of `all_ns` with that many, and how
+    /// many more requests there were then on average. Requests that wait for a connection wait while all are in use. If
+    /// most of the other requests were in flight with fewer calls, they waited for something else.
     fn ceiling(&self, all_ns: f64) -> Option<(usize, f64, f64)> {
         let ns = |is: &dyn Fn(usize) -> bool| {
             self.0.iter().filter(|((calls, _), _)| is(*calls)).map(|(_, ns)| *ns as f64).sum::<f64>()

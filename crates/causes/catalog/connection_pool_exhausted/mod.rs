@@ -1,4 +1,4 @@
-//! Threads wait for a connection (or another object) of a pool in which all are in use.
+//! Threads wait for a connection (or another object) from a pool whose objects are all in use.
 
 mod ceiling;
 mod pool_users;
@@ -91,7 +91,7 @@ fn is_ours(state: ThreadState) -> bool {
     state == ThreadState::Blocked(Wait::Pool)
 }
 
-/// The part of the waiting in which somebody waited for the service behind the pool.
+/// The part of the waiting during which the service behind the pool was waited for.
 fn part_on_a_service(comparison: &Comparison<'_>) -> f64 {
     let is_on_a_service = |root: &Root| root.segment.state == ThreadState::Blocked(Wait::Socket);
     let waits = comparison.resolved().iter().filter(|piece| piece.wait == Wait::Pool);

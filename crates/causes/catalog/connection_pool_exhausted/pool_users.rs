@@ -1,4 +1,4 @@
-//! Who has objects of a pool in hand: threads that were seen below the proxies that a pool gives out.
+//! The threads that use objects of a pool: those seen below the proxies that the pool gives out.
 
 use std::collections::BTreeMap;
 

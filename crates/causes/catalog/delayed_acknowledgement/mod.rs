@@ -1,4 +1,4 @@
-//! What a program sends in two pieces waits for the acknowledgement of the first one.
+//! A program sends data in two pieces, and the second one waits for the acknowledgement of the first.
 
 use fathom_timeline::Hold;
 

@@ -1,5 +1,4 @@
-//! Compiled code is left for the interpreter and compiled again, over and over, because what the
-//! compiler assumed does not hold.
+//! Compiled code is deoptimized and compiled again, over and over, because what the compiler assumed does not hold.
 
 mod recompiled;
 

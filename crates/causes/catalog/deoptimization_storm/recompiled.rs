@@ -1,5 +1,5 @@
-//! What is compiled again and again, with room in the code cache, was given up each time: seen where deoptimizations themselves
-//! were not recorded, by the probes of libjvm or by a JVM that has no event for them.
+//! Code that is compiled again and again, with room in the code cache, was discarded each time. This shows deoptimization
+//! where the events were not recorded: by the probes of libjvm, or by a JVM that has no such event.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ struct Method {
     took_ns: i64,
 }
 
-/// `None` where nothing is compiled so often, or where it may have been thrown away for want of room.
+/// `None` if nothing is compiled so often, or if code may have been thrown away for lack of room.
 pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
     let had_room = CodeCache::of(comparison).turnover.is_some_and(|turnover| turnover < 1.0);
     let methods = methods(comparison);

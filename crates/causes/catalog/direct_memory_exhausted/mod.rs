@@ -1,4 +1,4 @@
-//! Memory for direct buffers is used up: whoever wants some asks for a collection of the whole heap, and waits.
+//! Memory for direct buffers is used up: a thread that needs some asks for a collection of the whole heap, and waits.
 
 use fathom_evidence::StackId;
 use fathom_evidence::kinds::{counter, span};
@@ -51,7 +51,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
-/// The answer where nobody was seen waiting for direct memory.
+/// The answer where no thread was seen waiting for direct memory.
 fn none_seen(comparison: &Comparison<'_>) -> Finding {
     let asked = stops(comparison, |collection| collection.origin == Origin::Explicit);
     let is_by_whom = || system_gc::by_purpose(&comparison.slow).others.iter().all(|call| call.stack_id != StackId(0));
@@ -76,13 +76,13 @@ fn is_explicit(collection: Collection) -> bool {
     collection.origin == Origin::Explicit
 }
 
-/// Pauses of collections that somebody asked for direct memory.
+/// Pauses of collections that were requested for direct memory.
 struct Pauses {
     /// In which such a call was under way.
     time: Intervals,
     count: usize,
     ns: f64,
-    /// Of all pauses that somebody asked for.
+    /// Of all pauses that were requested.
     part: f64,
     are_all: bool,
 }
@@ -106,7 +106,7 @@ impl Pauses {
     }
 }
 
-/// How likely a call of which nobody saw the caller was ours, after those that were seen: Laplace's rule of succession.
+/// How likely a call with an unknown caller was ours, judged by the calls with known callers: Laplace's rule of succession.
 fn likelihood(asked: &Calls) -> f64 {
     let (ours, others) = (asked.for_memory.len() as f64, asked.others.len() as f64);
     (ours + 1.0) / (ours + others + 2.0)

@@ -55,7 +55,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
 }
 
-/// What the name server took, where nobody saw in the threads' stacks what they waited for.
+/// What the name server took, where the threads' stacks do not show what they waited for.
 fn by_answers(comparison: &Comparison<'_>, server: &Slowest<'_>) -> Finding {
     match server.support(comparison) {
         Support::Absent => Finding::absent(server.says()),
@@ -64,7 +64,7 @@ fn by_answers(comparison: &Comparison<'_>, server: &Slowest<'_>) -> Finding {
     .with(server.mean(comparison))
 }
 
-/// As much as the server took longer is the time of those who waited for it, under whatever name.
+/// The time that the server took longer belongs to the threads that waited for it, under whatever name.
 fn asking(mut finding: Finding, comparison: &Comparison<'_>, server: &Slowest<'_>) -> Finding {
     const ELSEWHERE: [ThreadState; 2] = [ThreadState::Blocked(Wait::Socket), ThreadState::Blocked(Wait::Unnamed)];
     let elsewhere_ns = server.added_ns() - comparison.grown_ns(ThreadState::Blocked(Wait::NameLookup));

@@ -1,4 +1,4 @@
-//! Exceptions are made in such numbers that making them takes a good part of the CPU: each writes down its whole stack.
+//! So many exceptions are created that creating them takes a good part of the CPU: each records its whole stack.
 
 use fathom_evidence::kinds::{counter, event};
 
@@ -72,7 +72,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
 }
 
-/// The answer where nobody counted them: samples show what they take, and not why.
+/// The answer where exceptions were not counted: samples show what they cost, and not why.
 fn without_a_count(comparison: &Comparison<'_>) -> Finding {
     let below = stacks::below(comparison, MAKING);
     let is_dear = below.share.0 >= MIN_CPU_SHARE && growth::grew(below.share);

@@ -1,4 +1,4 @@
-//! Somebody asks for collections: `System.gc()`, a diagnostic command, a heap dump.
+//! Collections are requested: `System.gc()`, a diagnostic command, a heap dump.
 
 use std::collections::BTreeSet;
 
@@ -48,8 +48,8 @@ fn not_seen(comparison: &Comparison<'_>) -> Finding {
     }
 }
 
-/// Full collections of the slow time of which the log prints no cause, though the heap had room: JDK 7 and before print none. Number
-/// and time in ns.
+/// Full collections of the slow time without a cause in the log, though the heap had room: JDK 7 and before print none.
+/// Number and time in ns.
 fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
     let full = stops(comparison, is_full);
     let unexplained = comparison.slow.pauses().filter(|(pause, detail)| {
@@ -61,7 +61,7 @@ fn without_cause(comparison: &Comparison<'_>) -> (usize, f64) {
     unexplained.fold((0, 0.0), |(count, ns), (pause, _)| (count + 1, ns + pause.duration_ns as f64))
 }
 
-/// Cycles beside the application that were asked for: a log may have their ends alone.
+/// Requested concurrent cycles: a log may have their ends alone.
 fn cycles_asked_for(comparison: &Comparison<'_>) -> usize {
     let is_meant = |cycle: &Span| {
         let detail: Gc = comparison.slow.detail(cycle);
@@ -108,8 +108,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding
 }
 
-/// The CPUs that the collector took for them, where they are more than all CPUs could do in the pauses: a concurrent collector
-/// hardly stops anybody.
+/// The CPUs that the collector took for them, if they are more than all CPUs could do in the pauses: a concurrent collector
+/// hardly stops the application.
 fn beside_the_application(comparison: &Comparison<'_>, paused_ns: f64) -> Option<(Evidence, String)> {
     let is_beside = |state| matches!(state, ThreadState::Collector(_)) && is_ours(state);
     let cores = comparison.state_evidence("cores that the collector used for them", "cores", is_beside);
@@ -146,7 +146,7 @@ fn callers(comparison: &Comparison<'_>) -> String {
     system_gc::caller(comparison, &most).map_or(String::new(), |method| format!("; most requested by {method}"))
 }
 
-/// What is said of collections of which the log gives no cause: their clock tells that they were requested.
+/// The text for collections without a cause in the log: their regular intervals show that they were requested.
 fn by_a_clock(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> String {
     let is_unexplained = |gc: &Gc| gc.cause.is_none() && gc.scope.as_deref() == Some("full");
     let starts: BTreeSet<i64> = stops.iter().map(|stop| stop.0).collect();

@@ -28,7 +28,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .unwrap_or_else(|| waits::none_seen(comparison, NOT_RECORDED, NONE))
 }
 
-/// Said where nobody saw such a wait: the JVM tells nothing of them.
+/// Used where no such wait was seen: the JVM does not report them.
 const NOT_RECORDED: &str = "waits for locks on files were not recorded";
 const NONE: &str = "no thread was seen to wait long for a lock on a file";
 

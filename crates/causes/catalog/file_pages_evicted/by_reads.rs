@@ -1,4 +1,4 @@
-//! Pages that calls read again: no thread faults, and each read waits for the disk for less time than calls are recorded from.
+//! Pages that calls read again: no thread faults, and each read waits for the disk, but too briefly to be recorded as a call.
 
 use fathom_evidence::kinds::{counter, event};
 use fathom_timeline::{Series, ThreadState, Wait};

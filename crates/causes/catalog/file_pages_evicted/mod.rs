@@ -1,4 +1,4 @@
-//! Pages of libraries or mapped files had been thrown out of memory and are read from disk again.
+//! Pages of libraries or mapped files had been evicted from memory and are read from disk again.
 
 mod by_reads;
 

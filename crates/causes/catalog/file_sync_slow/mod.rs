@@ -1,4 +1,4 @@
-//! Threads wait until the kernel has written a file through to the disk: `fsync` and its like.
+//! Threads wait until the kernel has written a file to the disk: `fsync` and similar calls.
 
 mod through;
 
@@ -39,7 +39,7 @@ const MIN_RATIO: f64 = 1.5;
 struct Syncs {
     waits: Vec<Span>,
     seconds: f64,
-    /// Whether the kernel told of any, and not only the JVM.
+    /// Whether the kernel reported any, and not only the JVM.
     are_calls: bool,
 }
 
@@ -58,7 +58,7 @@ impl Syncs {
         Syncs { waits, seconds: period.seconds(), are_calls }
     }
 
-    /// Those of the time before, as far as whoever tells of these told of them then; else those that the JVM told.
+    /// Those of the baseline, as far as the same source recorded then; else those that the JVM reported.
     fn before(&self, comparison: &Comparison<'_>) -> Option<Syncs> {
         let of = |period: &Period<'_>| Syncs::of(comparison, period);
         let all = || comparison.baseline.as_ref().map(of);
@@ -97,7 +97,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if !more && !longer {
         return Finding::absent(format!("{text}: no more than in the baseline")).with_all(evidence);
     }
-    // Without any to compare with nobody knows that it is more than usual; the device's requests then say more.
+    // Without a baseline it is unknown whether this is more than usual; the device's requests then say more.
     let has_usual =
         baseline.as_ref().is_some_and(|baseline| !baseline.waits.is_empty() || !block_io::is_recorded(comparison));
     let support = if has_usual { Support::Observed } else { Support::Weak };

@@ -1,5 +1,5 @@
-//! Files that are written through without a call for it: opened so that each write is (`O_DSYNC`, `"rwd"`), as the kernel's stack of the
-//! wait shows; and threads that wait for another one that writes through for all of them.
+//! Files that are written through without a sync call: opened so that each write is one (`O_DSYNC`, `"rwd"`), as the kernel
+//! stack of the wait shows. Also threads that wait for another one that writes through for all of them.
 
 use std::collections::HashMap;
 

@@ -79,8 +79,8 @@ fn after_some(comparison: &Comparison<'_>, text: &str) -> Finding {
     }
 }
 
-/// Collectors that work beside the application do not stop it for a full collection: when the heap
-/// is full of live data, threads wait for memory instead.
+/// Concurrent collectors do not stop the application for a full collection: when the heap is full of live data, threads
+/// wait for memory instead.
 fn without_pauses(comparison: &Comparison<'_>) -> Finding {
     if !comparison.has_collections() {
         return Finding::needs_gc_log();
@@ -187,10 +187,9 @@ fn says(full: &[(i64, i64)], occupancy: Option<f64>, row: usize) -> String {
     text
 }
 
-/// Room in the old generation after the full collections of the slow time for what a young
-/// collection might have to move there, as a multiple of it: the median. Below 1 a young
-/// collection may not be tried at all. Where the generations are not told apart, what is free of the heap has to do
-/// for all that was in use before: no young collection moves more.
+/// Room in the old generation after the full collections of the slow time for what a young collection might have to move
+/// there, as a multiple of it: the median. Below 1 a young collection may not be tried at all. If generations are not
+/// reported separately, the heap's free part has to hold all that was in use before: no young collection moves more.
 fn room_to_promote(comparison: &Comparison<'_>) -> Option<f64> {
     let of_old = |detail: &Gc| {
         let free = detail.old_capacity_bytes?.saturating_sub(detail.old_after_bytes?);

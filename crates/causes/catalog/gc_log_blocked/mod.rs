@@ -77,7 +77,7 @@ fn path(comparison: &Comparison<'_>, call: &Span) -> String {
     comparison.slow.detail::<SystemCall>(call).path.unwrap_or_else(|| "an unknown file".to_owned())
 }
 
-/// Whether the JVM was told to log there. Its output counts as well when the log goes there.
+/// Whether the JVM was configured to log there. Its output counts as well if the log goes there.
 fn is_log(comparison: &Comparison<'_>, path: &str) -> bool {
     let arguments = comparison.recording().fact(subject::JVM, "arguments").unwrap_or("");
     let logs = arguments

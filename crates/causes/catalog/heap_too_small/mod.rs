@@ -1,5 +1,5 @@
-//! Collections for want of memory that a larger heap would spare: full ones that free much, because what lives a little longer had
-//! no room; or ordinary ones that follow each other, because what lives leaves little room between them.
+//! Collections for lack of memory that a larger heap would avoid: full ones that free much, because medium-lived objects
+//! had no room, or ordinary ones in quick succession, because live data leave little room between them.
 
 mod room;
 
@@ -36,8 +36,8 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Whoever is collected for want of memory has this much of the heap, or of its old generation, in use before. With less in
-/// use it is not the room that was wanted.
+/// A collection for lack of memory has this much of the heap, or of its old generation, in use before. With less in use the
+/// reason was not a lack of room.
 const FILLED: f64 = 0.7;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
@@ -78,7 +78,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     if filled < FILLED && failed == 0 && !is_said_to_lack_memory(comparison) {
         return Finding::absent(format!("{text}, and the heap was not full before them"));
     }
-    // What lives for how long nobody recorded: the collections were seen, that more room would spare them is concluded.
+    // The lifetimes of objects were not recorded. The collections were seen; that more room would avoid them is concluded.
     let (often_enough, often) = match failed > 0 && is_long(&full) {
         true => (Support::Consistent, format!("; {} had no room to finish", format::count(failed, "collection"))),
         false => how_often(comparison, &full, is_no_chance(comparison, full.len(), filled)),
@@ -124,8 +124,8 @@ fn beside_useless_ones(comparison: &Comparison<'_>, says: &str) -> Finding {
     }
 }
 
-/// How many collections of the slow time failed for lack of room: their log says so, or the collector works beside the application,
-/// so that a full collection for lack of memory means that it was late. One without a printed cause may have been asked for.
+/// How many collections of the slow time failed for lack of room: their log says so, or the collector is concurrent, so
+/// that a full collection for lack of memory means that it was late. One without a printed cause may have been requested.
 fn failures(comparison: &Comparison<'_>) -> usize {
     let is_late = |detail: &Gc| {
         let is_last_resort = |name: &str| ["SerialOld", "G1Full", "Shenandoah"].contains(&name);
@@ -138,8 +138,8 @@ fn failures(comparison: &Comparison<'_>) -> usize {
     full_pauses(comparison).filter(is_failure).count()
 }
 
-/// Whether full collections of a collector are its last resort only: Shenandoah has what is asked for done beside the application, unless it
-/// is told not to (-XX:-ExplicitGCInvokesConcurrent).
+/// Whether full collections of a collector are its last resort only: Shenandoah runs requested ones concurrently, unless
+/// -XX:-ExplicitGCInvokesConcurrent is set.
 fn is_never_asked_for(detail: &Gc) -> bool {
     detail.collector.as_deref() == Some("Shenandoah")
 }
@@ -153,7 +153,7 @@ fn found_nothing_free(detail: &Gc) -> bool {
         && filled.is_some_and(|(used, size)| used as f64 >= FILLED * size as f64)
 }
 
-/// Whether the collector is one that works beside the application.
+/// Whether the collector is a concurrent one.
 fn works_beside(comparison: &Comparison<'_>) -> bool {
     let collector = comparison.recording().fact(subject::GC, "collector").unwrap_or("");
     ["CMS", "G1", "Shenandoah"].contains(&collector)
@@ -162,9 +162,9 @@ fn works_beside(comparison: &Comparison<'_>) -> bool {
 /// What logs of CMS and Parallel give as the cause of a collection that had no room to finish.
 const FAILURES: &[&str] = &["concurrent mode failure", "promotion failed"];
 
-/// Full collections that come once in this many ns, or fewer than [`MIN_FOR_RATE`], may be those of an hour with more to do: more room
-/// would make them rarer still, and whether anybody lacks it they do not tell. One that users notice by itself is what was slow then,
-/// however rare it is. A heap that grows becomes larger by itself.
+/// Full collections that come once in this many ns, or fewer than [`MIN_FOR_RATE`], may be those of an hour with more to
+/// do: more room would make them rarer still, but they do not show that room is lacking. One that users notice by itself is
+/// what was slow then, however rare it is. A heap that grows becomes larger by itself.
 const RARE_NS: f64 = 600e9;
 
 /// How sure full collections make it by how often they come, and what is said of that; `is_no_chance`: whether it was lack of room that brought them.
@@ -274,8 +274,8 @@ fn of_a_full_heap(comparison: &Comparison<'_>) -> (Support, String) {
     }
 }
 
-/// Cycles beside the application that were not done when the room for what it allocates meanwhile was used up: whatever the rate
-/// of that is, there was less room than a cycle takes.
+/// Concurrent cycles that were not done when the room for new objects was used up: whatever the allocation rate, there was
+/// less room than a cycle takes.
 fn degenerated(comparison: &Comparison<'_>) -> usize {
     comparison.slow.pauses().filter(|(_, detail)| detail.scope.as_deref() == Some("degenerated")).count()
 }

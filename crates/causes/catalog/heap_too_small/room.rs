@@ -1,4 +1,4 @@
-//! How much of the heap was in use, and how much of it there could be.
+//! How much of the heap was in use, and its maximum.
 
 use fathom_evidence::detail::Gc;
 use fathom_evidence::kinds::span;

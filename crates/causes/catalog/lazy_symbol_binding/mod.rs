@@ -1,4 +1,4 @@
-//! A library function is called for the first time, and the loader waits for the pages that it reads to bind it.
+//! A library function is called for the first time, and the dynamic loader waits for the pages that it reads to bind it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Who has a lock that threads wait for, where the JVM does not tell: a thread that stands in the same method all the while, for
-//! another reason than the lock.
+//! The owner of a lock that threads wait for, if the JVM does not report it: a thread that stays in the same method all the
+//! while, for another reason than the lock.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::{Comparison, format};
 /// Who stands there for less of the slow time only passes by.
 const MIN_SHARE_STANDING: f64 = 0.5;
 
-/// That somebody stands in a method in which others wait for a lock; none where nobody does, or several.
+/// The thread that stays in a method in which others wait for a lock; `None` if there is none, or more than one.
 pub(super) fn seen_in(comparison: &Comparison<'_>, method: &str) -> Option<String> {
     let recording = comparison.recording();
     let below = stacks_below(recording, method);

@@ -35,20 +35,20 @@ pub(crate) static CAUSE: Cause = Cause {
 /// One thread waits for a lock that is not given back; two may wait for each other.
 const IN_A_CIRCLE: usize = 2;
 
-/// A lock of which nobody knows more.
+/// A lock with no other details.
 const NAMELESS: &str = "a lock without a name";
 
 /// What is known of one lock's waits.
 #[derive(Default)]
 struct Lock {
     waits: usize,
-    /// How many of them only thread dumps tell of, and how many looks of these found a thread waiting.
+    /// How many of them only thread dumps show, and how many of these dumps found a thread waiting.
     by_dumps: (usize, usize),
     total_ns: i64,
     stack: u32,
     longest_ns: i64,
     owner: Option<String>,
-    /// The method that asks for it, of one that nobody names.
+    /// The method that asks for it, if the lock has no name.
     place: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the other side did while threads of the application waited for it, for people.
+//! Words for what the owner of a lock or permit did while threads of the application waited for it.
 
 use std::collections::BTreeMap;
 

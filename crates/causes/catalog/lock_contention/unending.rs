@@ -1,4 +1,4 @@
-//! Waits for locks that had not ended when the recording did: a deadlock looks like that, and nobody writes down its waits.
+//! Waits for locks that had not ended when the recording did: a deadlock looks like that, and its waits are never recorded.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ const SAME_NS: i64 = 500_000_000;
 /// A wait that lasts until so near to the end of the recording had not ended, in ns.
 const END_NS: i64 = 1_000_000_000;
 
-/// So long nobody holds a lock, in ns.
+/// No thread holds a lock this long, in ns.
 const LONG_NS: i64 = 5_000_000_000;
 
 /// How many threads waited for a lock for long, and still did at the end.
 pub(super) fn threads(comparison: &Comparison<'_>) -> usize {
     let partition = &comparison.analysis.account.partition;
     let own = || partition.recorded().filter(|(tid, _)| comparison.sources().is_application(*tid));
-    // A request that somebody else waited for may end later than what is known of threads.
+    // A request that another thread waited for may end later than what is known of threads.
     let end_ns = own().filter_map(|(_, recorded)| recorded.last()).map(|last| last.to_ns).max().unwrap_or(0);
     own().filter(|(_, recorded)| waits_until(comparison, recorded, end_ns)).count()
 }
@@ -50,7 +50,7 @@ fn waits_until(comparison: &Comparison<'_>, recorded: &[Segment], end_ns: i64) -
         return false;
     };
     let mut from_ns = last.from_ns;
-    // Thread dumps that follow each other tell of one wait, or of two at one lock: they say which.
+    // Consecutive thread dumps may show one wait, or two for one lock: they say which.
     let looks = last.row.and_then(|row| {
         let wait = comparison.recording().spans.row(row as usize);
         comparison.slow.detail::<Detail>(&wait).looks

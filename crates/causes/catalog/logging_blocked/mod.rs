@@ -1,4 +1,4 @@
-//! Threads wait until lines of a log are written: for the appender's lock, its queue, or the write itself.
+//! Threads wait until log lines are written: for the appender's lock, its queue, or the write itself.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{Blocked, from_text};

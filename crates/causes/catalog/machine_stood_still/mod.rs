@@ -1,4 +1,4 @@
-//! The whole machine stood still: nothing ran on any of its CPUs.
+//! The whole machine was suspended: nothing ran on any of its CPUs.
 
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Stop, StopSpan, ThreadState};

@@ -1,4 +1,4 @@
-//! The application's threads make many more calls of the kernel than before, each of them short: what they cost together is what is slow.
+//! The application's threads make many more system calls than before. Each is short; their total cost is what is slow.
 
 use std::collections::BTreeMap;
 

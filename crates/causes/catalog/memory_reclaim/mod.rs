@@ -1,4 +1,4 @@
-//! Whoever needs memory has to make room first: threads search for pages to give up, or are held up by the container's limit.
+//! Threads that need memory have to reclaim it first: they search for pages to free, or are throttled at the container's limit.
 
 use fathom_evidence::kinds::{counter, event, span};
 use fathom_evidence::tables::Span;

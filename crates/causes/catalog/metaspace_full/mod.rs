@@ -1,4 +1,4 @@
-//! Collections because metaspace reached its threshold or its limit: classes are loaded, and hardly any go.
+//! Collections because metaspace reached its threshold or its limit: classes are loaded, and hardly any are unloaded.
 
 use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Collection, Origin, ThreadState};
@@ -61,7 +61,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .claiming(comparison, is_of_metaspace)
 }
 
-/// What had no room: the permanent generation of JDK 7 and before, if the collections tell of one.
+/// What had no room: the permanent generation of JDK 7 and before, if the collections report one.
 fn was_full(comparison: &Comparison<'_>) -> String {
     let used = comparison.slow.pauses().filter_map(|(_, detail)| {
         let capacity = detail.permanent_capacity_bytes.filter(|bytes| *bytes > 0)?;

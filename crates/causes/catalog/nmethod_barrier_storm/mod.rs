@@ -1,5 +1,5 @@
-//! Collections arm the entry barriers of all compiled methods, and the application's threads pay for them when they
-//! enter the methods.
+//! Collections arm the entry barriers of all compiled methods, and the application's threads pay for that when they enter
+//! the methods.
 
 use fathom_evidence::kinds::event;
 use fathom_timeline::{Origin, ThreadState};

@@ -1,4 +1,4 @@
-//! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for it.
+//! The JVM writes a performance counter into a page that the kernel is writing to disk, and waits for the writeback.
 
 use crate::measure::faults::{self, Kind};
 use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support};

@@ -1,4 +1,4 @@
-//! Somebody stopped the whole process: a signal, a debugger, a freezer.
+//! The whole process was stopped: by a signal, a debugger, a freezer.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         .claiming(comparison, is_ours)
 }
 
-/// Whether the recorder was one that looks for stops, and did so in the slow time: the JVM's own recorder may tell of a time before it.
+/// Whether the recorder checks for stops, and did so in the slow time: the JVM's own recorder may cover time before it.
 fn was_looked_at(comparison: &Comparison<'_>) -> bool {
     let (from_ns, to_ns) = comparison.observed();
     let seen_ns = comparison.slow.time.within_ns(from_ns, to_ns) as f64;

@@ -1,5 +1,4 @@
-//! Memory is read before it is written, so that each page faults twice; where huge pages are split by that, 513
-//! times.
+//! Memory is read before it is written, so that each page faults twice; if that splits huge pages, 513 times.
 
 use fathom_evidence::kinds::{counter, role, subject};
 use fathom_timeline::{Series, ThreadState};

@@ -1,4 +1,4 @@
-//! Datagrams were lost at a full receive queue; what held its reader up meanwhile stands behind it.
+//! Datagrams were lost at a full receive queue. The cause behind it is what held up the thread that reads the queue.
 
 use std::collections::HashSet;
 
@@ -65,7 +65,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     finding.with(comparison.evidence("datagrams lost", lost, "count", "counters").of(&[counter::SOCKET_DROPS_COUNT]))
 }
 
-/// Whether somebody would have told of losses: those at the process's sockets, or none of any process.
+/// Whether losses would have been recorded: those at the process's sockets, or none of any process.
 fn is_recorded(comparison: &Comparison<'_>) -> bool {
     let sources = comparison.sources();
     let of_everybody = sources.counters(counter::NETWORK_COUNT);

@@ -1,4 +1,4 @@
-//! Segments were lost and had to be sent again.
+//! TCP segments were lost and had to be retransmitted.
 
 use fathom_evidence::kinds::counter;
 use fathom_timeline::{Hold, Series};
@@ -51,8 +51,8 @@ fn resent(period: &Period<'_>) -> (f64, Option<String>) {
     (0.0 + rises.iter().map(|(_, rise)| rise).sum::<f64>(), most.map(|(name, _)| (*name).to_owned()))
 }
 
-/// Without the sockets' own account only the sum of all processes of the network namespace is known: nothing of it clears, and
-/// whose time it cost nobody knows.
+/// Without counts per socket only the sum of all processes of the network namespace is known. It cannot rule the cause out,
+/// and whose time it cost is unknown.
 fn of_the_namespace(comparison: &Comparison<'_>) -> Finding {
     let all: Series = comparison.sources().counter(counter::NETWORK_COUNT, "Tcp RetransSegs");
     if all.0.is_empty() {

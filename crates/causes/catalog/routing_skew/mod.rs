@@ -1,4 +1,4 @@
-//! Decided by counters per node; one JVM's recording does not show it.
+//! This needs counters per node; the recording of one JVM does not show it.
 
 use crate::{Cause, Comparison, Family, Finding, Need};
 

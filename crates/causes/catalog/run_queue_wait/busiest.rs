@@ -1,5 +1,5 @@
-//! What the application's own code ran most, whatever it ran before: where a process fills the CPUs by itself, that is what there is to
-//! make cheaper.
+//! What the application's own code ran most, whatever it ran before: if a process fills the CPUs by itself, this is what
+//! can be made cheaper.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Threads of the application could have run but had no CPU, because something else ran.
+//! Threads of the application waited in the run queue, because something else had the CPUs.
 
 mod busiest;
 
@@ -106,7 +106,7 @@ fn of_busiest(comparison: &Comparison<'_>, busiest: &Busiest) -> Evidence {
     Evidence { stack, ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }
 
-/// Whether threads wait for CPUs a lot, and did so in the rest of the recording: that this is usual nobody knows.
+/// Whether threads wait for CPUs a lot, and did so in the rest of the recording. It is unknown whether that is usual.
 fn is_as_ever(comparison: &Comparison<'_>, waiting: &Evidence) -> bool {
     let is_no_more = waiting.baseline.is_some_and(|before| waiting.value <= before);
     is_no_more

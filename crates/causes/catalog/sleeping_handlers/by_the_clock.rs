@@ -1,4 +1,4 @@
-//! What samples of the wall clock tell of sleeps that nobody measured: for how much of the time threads slept.
+//! What samples of the wall clock show of sleeps that were not measured: for how much of the time threads slept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ fn of_workers(comparison: &Comparison<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Samples in which somebody slept who handles a request.
+/// Samples in which a thread that handles a request slept.
 struct Asleep {
     samples: usize,
     /// How often a thread was seen so: samples of one thread in one second may be of one sleep.

@@ -1,4 +1,4 @@
-//! Whoever handles a request sleeps meanwhile: before another attempt, between two looks, to limit a rate.
+//! Threads that handle requests sleep meanwhile: before a retry, between two polls, to limit a rate.
 
 mod by_the_clock;
 mod native;

@@ -1,5 +1,5 @@
-//! Sleeps of native code that the application calls: a database that tries a lock again, say. The JVM itself has threads sleep in another
-//! way.
+//! Sleeps of native code that the application calls: a database that tries a lock again, say. The JVM itself puts threads
+//! to sleep in another way.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ const INNERMOST: usize = 4;
 pub(super) struct Sleeps<'r> {
     recording: &'r Recording,
     by_stack: HashMap<StackId, bool>,
-    /// Threads of which some were seen with their stacks. The others of theirs are taken to be alike.
+    /// Threads with some waits whose stacks were seen. Their other waits are taken to be alike.
     sleepers: HashSet<i64>,
 }
 

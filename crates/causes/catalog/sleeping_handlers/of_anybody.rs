@@ -1,6 +1,6 @@
-//! Sleeps where nobody saw which threads handle requests: not at their sockets, and no server is known to be there.
-//! Threads that worked before without sleeping, and sleep now for as long as requests are late, may be those that handle them. One
-//! that looks at a queue now and then has slept before as well.
+//! Sleeps where it is unknown which threads handle requests: not seen at their sockets, and no server is known to be there.
+//! Threads that worked before without sleeping, and sleep now while requests are late, may be those that handle them. A
+//! thread that polls a queue now and then has slept before as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ const SLEPT_BEFORE: f64 = 0.05;
 const RAN: [&str; 2] = [event::CPU, event::EXECUTION];
 
 pub(super) fn decide(comparison: &Comparison<'_>) -> Option<Finding> {
-    // Mostly nobody sleeps, and to look at all samples takes long.
+    // Mostly no thread sleeps, and looking at all samples takes long.
     if !comparison.is_slow() || of_workers(&comparison.slow, None).is_empty() {
         return None;
     }
@@ -59,7 +59,7 @@ fn has_a_server(comparison: &Comparison<'_>) -> bool {
     samples.flat_map(|event| sources.samples(event)).any(|sample| is_below(sample.stack_id))
 }
 
-/// Threads of the application that were seen to run, and hardly slept; `None` where nobody looked.
+/// Threads of the application that were seen to run, and hardly slept; `None` if none was sampled.
 pub(super) fn that_ran_awake(period: &Period<'_>) -> Option<BTreeSet<i64>> {
     let samples = RAN.into_iter().flat_map(|event| period.samples(event));
     let ran: BTreeSet<i64> =
@@ -75,7 +75,7 @@ pub(super) fn that_ran_awake(period: &Period<'_>) -> Option<BTreeSet<i64>> {
     Some(ran.into_iter().filter(hardly_slept).collect())
 }
 
-/// Their sleeps in methods of the application; those of all its threads where nobody knows which ran.
+/// Their sleeps in methods of the application. If it is unknown which threads ran: the sleeps of all its threads.
 fn of_workers(period: &Period<'_>, workers: Option<&BTreeSet<i64>>) -> WaitsBelow {
     let recording = period.sources.recording;
     let mut is_sleep = super::are_sleeps(period);

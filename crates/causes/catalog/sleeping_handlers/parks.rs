@@ -1,4 +1,4 @@
-//! Parks and waits for a monitor's signal that are sleeps: the application itself chose for how long, and nothing but the clock ended them.
+//! Timed parks and monitor waits that are sleeps: the application itself set the time, and nothing but the clock ended them.
 
 use fathom_evidence::detail::{Blocked, Wait, from_text};
 use fathom_evidence::kinds::span;
@@ -8,7 +8,7 @@ use fathom_timeline::{begins_with, is_own};
 
 use crate::period::Period;
 
-/// Frames in which a thread parks for a time. Below locks, queues and futures they are limits of waits for somebody else.
+/// Frames in which a thread parks for a time. Below locks, queues and futures the time limits a wait for another thread.
 const PARKS: &[&str] = &[
     "java.util.concurrent.locks.LockSupport.parkNanos",
     "java.util.concurrent.locks.LockSupport.parkUntil",
@@ -20,7 +20,7 @@ pub(super) fn is_sleep(period: &Period<'_>, wait: &Span) -> bool {
     ran_out(period, wait) && is_called_by_the_application(period.sources.recording, wait.stack_id)
 }
 
-/// Whether nobody ended the wait. Of a sample nobody knows.
+/// Whether the wait ended by its time limit. Of a sample that is unknown.
 fn ran_out(period: &Period<'_>, wait: &Span) -> bool {
     let recording = period.sources.recording;
     match recording.text(wait.kind) {

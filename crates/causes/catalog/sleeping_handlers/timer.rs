@@ -1,5 +1,5 @@
-//! Requests that wait for time to pass while no thread of theirs does: virtual threads that sleep, answers that a timer delays. The
-//! thread that keeps the time is woken by its clock once for each of them.
+//! Requests that wait for time to pass while no thread of theirs does: virtual threads that sleep, answers delayed by a
+//! timer. The timer thread is woken by its clock once for each of them.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! Reading the clock takes a call of the kernel: its clock source cannot be read by the program itself.
+//! Reading the clock takes a system call: the program cannot read the clock source by itself.
 
 use fathom_evidence::kinds::{counter, event, subject};
 
@@ -29,7 +29,7 @@ const CLOCK_CALLS: &[&str] = &["clock_gettime", "gettimeofday", "time", "clock_g
 /// What such a call is below in stacks: functions of C libraries.
 const LIBRARY_READERS: [&str; 4] = ["clock_gettime", "__clock_gettime", "gettimeofday", "__gettimeofday"];
 
-/// And the kernel's, on both architectures: whoever is below them has called it.
+/// And the kernel's, on both architectures: code below them has made the system call.
 const KERNEL_READERS: [&str; 4] =
     ["__x64_sys_clock_gettime", "__x64_sys_gettimeofday", "__arm64_sys_clock_gettime", "__arm64_sys_gettimeofday"];
 
@@ -97,12 +97,12 @@ fn sampled(comparison: &Comparison<'_>) -> Option<Finding> {
     Some(finding.crowding(comparison))
 }
 
-/// The time of those who read a clock, as samples have it.
+/// The time of threads that read a clock, from samples.
 fn readers(comparison: &Comparison<'_>) -> Vec<Claim> {
     stacks::below(comparison, &[LIBRARY_READERS, KERNEL_READERS].concat()).claims
 }
 
-/// What is known where calls were not counted: some clock sources need none, and no sample shows that somebody makes them all the same.
+/// The answer where calls were not counted. Some clock sources need none, and no sample shows calls that are made all the same.
 fn not_counted(comparison: &Comparison<'_>, source: Option<&str>) -> Finding {
     let is_sampled =
         [event::CPU, event::EXECUTION].into_iter().any(|event| comparison.slow.samples(event).next().is_some());

@@ -1,4 +1,4 @@
-//! Answers stand in the send queue because whoever asked does not read them.
+//! Answers stay in the send queue because the client does not read them.
 
 use fathom_timeline::Hold;
 

@@ -20,8 +20,8 @@ pub(super) fn none(comparison: &Comparison<'_>) -> Option<Finding> {
     is_seen.then(|| Finding::absent("no other service was called in the slow time, measured at the sockets"))
 }
 
-/// The answer, where calls were measured and tell what there is to be told: what has no socket of its own, or shares one with
-/// other calls, is not among them.
+/// The answer, if calls were measured and cover the cause: calls without a socket of their own, or on a socket shared with
+/// other calls, are not included.
 pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {
     let slow = calls::by_peer(&comparison.slow, is_service);
     let slowest = calls::slowest(comparison, &slow, is_service)?;
@@ -32,7 +32,7 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
     Some(slower(comparison, &slowest, waiting))
 }
 
-/// The same of calls that looks at connections told of, where a service became slower.
+/// The same for calls found by polling connections, where a service became slower.
 pub(super) fn coarse(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {
     Some(slower(comparison, &calls::slowest_of_coarse(comparison, is_service)?, waiting))
 }
@@ -46,7 +46,7 @@ fn slower(comparison: &Comparison<'_>, slowest: &Slowest<'_>, waiting: &Evidence
     let mut finding = Finding::new(support, says).with(waiting.clone()).with(mean).claiming(comparison, is_ours);
     // Threads that wait for a client library do so under another name; as much of that as the peer took longer is its.
     finding.claims.extend(waits::for_calls_of_others(comparison, slowest.added_ns()));
-    // Of requests that were late while nobody saw which thread waited, the calls that were made within them are known.
+    // If requests were late but no waiting thread was seen, the calls made within them are known.
     let in_requests_ns = calls::longer_in_requests_ns(comparison, slowest);
     finding.claims.extend(waits::for_calls_in_requests(comparison, in_requests_ns));
     finding

@@ -112,8 +112,8 @@ fn unseen_by_java(comparison: &Comparison<'_>) -> Option<Finding> {
     is_open.then(|| Finding::needs_kernel("no read of a socket by Java's own classes; other reads were not recorded"))
 }
 
-/// Waits that cannot be told from idleness may be calls of a service, in a way that no row of the table of waits knows: nobody has
-/// measured then that no service is slow.
+/// Waits that look like idleness may be calls of a service that no row of the table of waits recognizes. Then it is not
+/// proven that no service is slow.
 fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
     let state = ThreadState::Blocked(Wait::Unnamed);
     let slow_ns = comparison.slow.time.total_ns() as f64;
@@ -128,8 +128,8 @@ fn unnamed_waits(comparison: &Comparison<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether reads from several services became longer by about as much: rather the caller stood still than all of them did. Where
-/// its stops were recorded they are told from the reads.
+/// Whether reads from several services became longer by about as much: rather the caller stood still than all of them did.
+/// If its stops were recorded, they are distinguished from the reads.
 fn all_at_once(comparison: &Comparison<'_>, peers: &Peers) -> bool {
     const MIN_READS: usize = 5;
     if peers.before.is_none() || comparison.has_collections() {

@@ -1,4 +1,4 @@
-//! The services of which reads were recorded, and the calls of client libraries that read elsewhere.
+//! The services with recorded reads, and the calls of client libraries that read elsewhere.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -52,8 +52,8 @@ impl Peers {
         (count(&self.slow) / comparison.slow.seconds(), before)
     }
 
-    /// The peer whose reads took most time more than before, where one of them is slower; else that of which there was most to wait for.
-    /// Who waits for messages all the time, or is asked more than others and answers as ever, hides nobody.
+    /// The peer whose reads took most time more than before, if one is slower; else the one that was waited for most. A
+    /// peer with constant waits for messages, or with more calls that are as quick as ever, does not hide a slow one.
     pub(super) fn slowest(&self, comparison: &Comparison<'_>) -> Option<(&Peer, &Reads)> {
         let grown_ns = comparison.grown_ns(ThreadState::Blocked(Wait::Socket));
         let key = |peer: &Peer, reads: &Reads| (self.added_ns(peer, reads, grown_ns), reads.total_ns);
@@ -63,8 +63,8 @@ impl Peers {
         })
     }
 
-    /// By how much longer all reads took from peers that are slower than before, in ns; none where that is about all the waiting for
-    /// services that is new, or where nobody knows how it was before. The rest is of services that are asked more than others.
+    /// By how much longer all reads took from peers that are slower than before, in ns; none if that is about all the new
+    /// waiting for services, or if there is no baseline. The rest belongs to services that are called more than others.
     pub(super) fn slower_ns(&self, comparison: &Comparison<'_>) -> Option<f64> {
         const NEARLY_ALL: f64 = 0.7;
         self.before.as_ref()?;
@@ -85,7 +85,7 @@ impl Peers {
 /// Waits for services by what they are: reads from a peer, or calls of a client library that reads elsewhere.
 fn peers(period: &Period<'_>) -> HashMap<Peer, Reads> {
     let mut peers: HashMap<Peer, Reads> = HashMap::new();
-    // The kernel sees the reads of all classes: where the JVM told of none, they are all there are.
+    // The kernel sees the reads of all classes: if the JVM reported none, they are all there are.
     let is_told = !period.sources.rows(span::SOCKET_READ).is_empty();
     let calls = period.spans(span::SYSTEM_CALL).filter(|_| !is_told);
     let waits = period.spans(span::SOCKET_READ).chain(period.spans(span::PARK)).chain(calls);

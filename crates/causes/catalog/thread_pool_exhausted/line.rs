@@ -1,4 +1,4 @@
-//! Who waits for results of other threads at once, and how many of them are more than an executor has workers.
+//! Which threads wait for results of other threads at once, and by how many they exceed the workers of an executor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(super) struct Waiters<'t> {
 
 /// Those of them that may wait for one executor.
 pub(super) struct Line {
-    /// When more wait than it has workers; when anybody does, where that never is so.
+    /// When more threads wait than it has workers; if that never happens, when any thread waits.
     pub(super) time: Intervals,
     /// How many more than it has workers wait on average.
     pub(super) beyond: f64,
@@ -73,8 +73,8 @@ fn crowds(stretches: &[(i64, i64)], than: usize) -> Vec<(i64, i64, i64)> {
     found
 }
 
-/// Threads that wait for results nearly all the time, also when nothing is slow: `main`, which waits for others to end. Where nobody
-/// knows how it is then, those that do so beside others that come and go.
+/// Threads that wait for results nearly all the time, also when nothing is slow: `main`, which waits for others to end. If
+/// there is no baseline: those that do so beside others that come and go.
 fn always(comparison: &Comparison<'_>, stretches: &Stretches) -> BTreeSet<i64> {
     const MIN_SHARE_WAITING: f64 = 0.8;
     let usual = comparison.baseline_here().map(|baseline| &baseline.time);

@@ -1,4 +1,4 @@
-//! Threads wait for results of an executor whose workers are all busy, so that work stands in its queue.
+//! Threads wait for results of an executor whose workers are all busy, so that tasks wait in its queue.
 
 mod line;
 mod workers;
@@ -33,7 +33,7 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Workers that are at work for this part of the time have no room for more: by then what arrives mostly stands in line.
+/// Workers that are busy for this part of the time have no capacity left: by then most new tasks wait in the queue.
 const WORKERS_BUSY: f64 = 0.9;
 
 /// A worker that was seen at work for less than this part of the time may have been idle: too short parks are not recorded.
@@ -72,7 +72,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         format::time(waits.longest_ns as f64)
     );
     let text = text + &of_workers(comparison, pool);
-    // That the work that was waited for stood in the queue of just this executor nobody recorded.
+    // It was not recorded that the awaited tasks were in the queue of this executor.
     let mut finding = Finding::new(Support::Consistent, text).with(waiting).with(at_work(comparison, pool));
     finding.claims.push(Claim::part(ThreadState::Blocked(Wait::Task), grown * comparison.excess().slow_ns));
     // What keeps the workers from those that stand in line.
@@ -86,8 +86,8 @@ fn before(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> Option<Line> 
     Some(Waiters::of(comparison, &baseline.time).line(workers))
 }
 
-/// No more threads wait than there are workers, all of which are busy meanwhile: each waits for results of several tasks that
-/// stand in line, or its tasks do more than before. They do more of the same, where what they wait for themselves takes as long as before.
+/// No more threads wait than there are workers, and all workers are busy: each thread waits for several queued tasks, or
+/// its tasks do more than before. Tasks do more of the same if their own waits take as long as before.
 fn several_for_each(comparison: &Comparison<'_>, pool: &Pool, waiting: &Evidence) -> Finding {
     let workers = pool.workers.len();
     let more = more_of_the_same(comparison, &pool.workers);
@@ -155,7 +155,7 @@ fn of_workers(comparison: &Comparison<'_>, pool: &Pool) -> String {
     })
 }
 
-/// Growth of the waits, as a part of what was lost, that is none.
+/// Growth of the waits, as a part of the lost time, that counts as none.
 const NO_MORE_THAN_BEFORE: f64 = 0.01;
 
 /// Whether the waits take no more time than when nothing was slow.

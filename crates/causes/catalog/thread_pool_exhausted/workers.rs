@@ -37,8 +37,8 @@ pub(super) struct Pool {
     pub(super) stack: StackId,
 }
 
-/// The executors of the recording: threads whose names differ in a number at their end at most, and of which one was seen below
-/// the loop of a worker, and for whose results threads may wait that are none of them.
+/// The executors of the recording: threads whose names differ at most in a number at the end. At least one was seen below a
+/// worker's loop, and threads that are none of them may wait for their results.
 pub(super) fn pools(comparison: &Comparison<'_>, waiters: &Waiters<'_>) -> Vec<Pool> {
     let mut names: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
     for (tid, _) in comparison.recording().threads.iter() {
@@ -144,7 +144,7 @@ fn takes_tasks(comparison: &Comparison<'_>, workers: &BTreeSet<i64>) -> BTreeSet
     looks.filter(|look| is_taking(look.stack_id)).map(|look| look.tid).collect()
 }
 
-/// Whether a worker has nothing to do: whoever waits for a result himself is not who the others wait for.
+/// Whether a worker has nothing to do. A worker that waits for a result itself is not what the others wait for.
 pub(super) fn is_nobodys_work(state: ThreadState) -> bool {
     matches!(state, ThreadState::Idle | ThreadState::Unknown | ThreadState::Blocked(Wait::Unnamed | Wait::Task))
 }

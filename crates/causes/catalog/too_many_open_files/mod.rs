@@ -1,4 +1,4 @@
-//! The process has as many files open as it may: it can accept no connection, open no file, start no child.
+//! The process has reached its limit of open files: it can accept no connection, open no file, start no child.
 
 use fathom_evidence::kinds::{counter, subject};
 use fathom_timeline::{Intervals, Series, SignalKind, ThreadState};
@@ -108,8 +108,8 @@ fn before_another_attempt(comparison: &Comparison<'_>, when: &Intervals) -> Vec<
     Claim::parts_in_order(comparison, &sleeps::STATES, meanwhile_ns as f64)
 }
 
-/// For how long requests lay in sockets meanwhile that nobody accepted or read, where requests tell the slow time: that is in no
-/// thread's account.
+/// How long requests waited meanwhile in sockets that were not accepted or read, if requests define the slow time. That is
+/// in no thread's account.
 fn unread_ns(comparison: &Comparison<'_>, when: &Intervals) -> f64 {
     if !comparison.slowdown.signals.contains(&SignalKind::RequestLatency) {
         return 0.0;

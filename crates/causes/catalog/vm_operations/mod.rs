@@ -1,4 +1,4 @@
-//! The JVM stops the application for something that is no collection: thread dumps, heap dumps, histograms, redefined classes.
+//! The JVM stops the application, but not for a collection: thread dumps, heap dumps, histograms, redefined classes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ const FELT_STOP_NS: i64 = 10_000_000;
 /// Shorter ones are noticed when they take this part of the time together.
 const NOTICED_SHARE: f64 = 0.01;
 
-/// What recorders and agents have the JVM do when they begin, Fathom's too: a stop for it may be nobody's disease.
+/// What recorders and agents have the JVM do when they start, Fathom too. A stop for it may be no problem of the service.
 const OF_RECORDERS: &[&str] = &["redefined classes", "deoptimization of compiled code", "Flight Recorder"];
 
 /// What people call operations whose names contain a word, and what is to be done about them.
@@ -236,7 +236,7 @@ fn called(name: &str) -> &'static str {
     KNOWN.iter().find(is).map_or(OTHERS, |(_, called, _)| called)
 }
 
-/// Names of stops, from whoever has them.
+/// Names of stops, from any source that has them.
 struct Names<'a> {
     comparison: &'a Comparison<'a>,
     /// In order, of each kind.
@@ -272,7 +272,7 @@ fn asked_by(comparison: &Comparison<'_>) -> String {
     for operation in comparison.slow.spans(span::VM_OPERATION) {
         let detail: VmOperation = comparison.slow.detail(&operation);
         let is_ours = detail.safepoint == Some(true) && !is_collection(comparison.recording().text(operation.name));
-        // What the VM thread asks for itself nobody else did.
+        // An operation without another caller was requested by the VM thread itself.
         if let Some(caller) = detail.caller.filter(|caller| is_ours && caller != "VM Thread") {
             let sum = sums.entry(caller).or_default();
             *sum = sum.saturating_add(operation.duration_ns.max(0));

@@ -90,7 +90,7 @@ fn claims(comparison: &Comparison<'_>, place: Place) -> Vec<Claim> {
     claims_of(told).into_iter().chain(brief(comparison, &lives)).collect()
 }
 
-/// Short waits of which only the sum is known: as far as the application's threads had more of their own requests at the place than before.
+/// Short waits with a known sum only: as far as application threads had more own requests at the place than before.
 fn brief(comparison: &Comparison<'_>, lives: &RequestIntervals) -> Option<Claim> {
     let state = ThreadState::Blocked(Wait::FileBriefly);
     let own = lives.own.iter().filter(|(tid, _)| comparison.sources().is_application(**tid));
@@ -136,8 +136,8 @@ impl RequestIntervals {
         RequestIntervals { own: Intervals::by_key(own), writes: Intervals::union(writes) }
     }
 
-    /// The part of a wait in which some request of the waiting thread, or, when it had none of its own or forced a file to
-    /// disk, some write of anybody (a journal's, say) was under way.
+    /// The part of a wait in which some request of the waiting thread was in flight. If it had none of its own, or forced a
+    /// file to disk, a write of any thread counts (a journal's, say).
     pub(crate) fn within(&self, sources: &Sources<'_>, wait: &Span) -> Intervals {
         let (from, to) = (wait.time_ns, wait.end_ns());
         let own = self.own.get(&wait.tid).map(|times| times.clip(from, to)).unwrap_or_default();
@@ -226,7 +226,7 @@ pub fn decide(comparison: &Comparison<'_>, place: Place, words: &Words) -> Findi
     Finding { claims, ..Finding::new(support, text) }.with(evidence)
 }
 
-/// Requests took long, and nobody was seen to wait for them: that is an acquittal where waits of native code were recorded as well.
+/// Requests took long, and no thread was seen to wait for them: that acquits if waits of native code were recorded as well.
 fn none_waited(comparison: &Comparison<'_>, words: &Words, requests: &str) -> Finding {
     let sources = comparison.sources();
     let is_seen = sources.has_counter(counter::SYSTEM_CALLS_COUNT) || sources.spans(span::SYSTEM_CALL).len() > 0;
@@ -236,7 +236,7 @@ fn none_waited(comparison: &Comparison<'_>, words: &Words, requests: &str) -> Fi
     }
 }
 
-/// The device whose requests lost most time at the place in the slow time, told with its baseline.
+/// The device whose requests lost most time at the place in the slow time, with its baseline.
 fn worst(comparison: &Comparison<'_>, place: Place) -> Option<(String, Lengths, Option<Lengths>)> {
     let slow = means(&comparison.slow, place);
     let (name, mean) = slow.into_iter().max_by(|a, b| a.1.total_ns.total_cmp(&b.1.total_ns).then(b.0.cmp(&a.0)))?;

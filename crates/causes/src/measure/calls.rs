@@ -1,5 +1,5 @@
-//! Calls of other services that were measured at their sockets, by peer: what the other side took, whatever this process did
-//! meanwhile.
+//! Calls of other services that were measured at their sockets, by peer: the time of the other side, whatever this process
+//! did meanwhile.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ const MOSTLY_UNANSWERED: f64 = 0.5;
 pub struct Calls {
     /// How many, also those that are no rows.
     pub count: f64,
-    /// Of these, how many were not answered while somebody looked.
+    /// Of these, how many were not answered during the recording.
     pub unanswered: f64,
     /// What the peer took for them, in ns.
     pub total_ns: f64,
@@ -178,8 +178,8 @@ pub fn slowest<'a>(
     of_most(comparison, slow, comparison.baseline.as_ref().map(|baseline| by_peer(baseline, select)))
 }
 
-/// The same where looks at connections told of calls, and only if they became longer by more than their lengths may be off: such looks
-/// rule nothing out.
+/// The same for calls found by polling connections, and only if they became longer by more than the error of their lengths:
+/// polling rules nothing out.
 pub fn slowest_of_coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> Option<Slowest<'a>> {
     let coarse = |period: &Period<'a>| of_peers(period, period.sources.traffic.coarse_calls(), &select);
     let (slow, before) = (coarse(&comparison.slow), comparison.baseline.as_ref().map(coarse));

@@ -97,7 +97,7 @@ impl CodeCache {
         Some(comparison.evidence("compilations", rate, "1/s", "counters").of(&[counter::COMPILE_COUNT]))
     }
 
-    /// Whether the compiler was switched off for want of space and stayed off; unknown without events.
+    /// Whether the compiler was switched off for lack of space and stayed off; unknown without events.
     pub fn compiler_is_off(&self) -> Option<bool> {
         self.compilations_after_full_per_second.map(|rate| rate < OFF_PER_SECOND)
     }
@@ -186,8 +186,8 @@ fn full_events(comparison: &Comparison<'_>) -> Vec<i64> {
     if failed.is_empty() { times(span::COMPILER_DISABLED) } else { failed }
 }
 
-/// The events of the recording; where there are none the JVM's count since its start, which also
-/// tells of what came before the recording.
+/// The events of the recording. If there are none: the JVM's count since its start, which also includes the time before the
+/// recording.
 fn failures(comparison: &Comparison<'_>) -> usize {
     let counted = || {
         comparison.slow.max(&comparison.sources().counter_sum(counter::CODE_CACHE_FULL_COUNT)).unwrap_or(0.0) as usize

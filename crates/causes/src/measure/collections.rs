@@ -19,12 +19,12 @@ pub fn stops(comparison: &Comparison<'_>, select: impl Fn(Collection) -> bool) -
     chosen.map(|stop| (stop.from_ns, stop.duration_ns())).collect()
 }
 
-/// Whether a collection is of the young generation or beside the application, for want of memory.
+/// Whether a collection was caused by a lack of memory and is young or concurrent.
 pub fn is_ordinary(collection: Collection) -> bool {
     collection.origin == Origin::Allocation && matches!(collection.scope, Scope::Young | Scope::Concurrent)
 }
 
-/// Whether a collection stopped everything for the whole heap, for want of memory.
+/// Whether a collection was caused by a lack of memory and stopped everything for the whole heap.
 pub fn is_full(collection: Collection) -> bool {
     collection.origin == Origin::Allocation && collection.scope == Scope::Full
 }
@@ -37,8 +37,8 @@ pub fn is_long(stops: &[(i64, i64)]) -> bool {
     stops.iter().any(|(_, length_ns)| *length_ns >= LONG_STOP_NS)
 }
 
-/// Whether stops of the slow time (beginning and length) are noticed: those of one slow stretch are together as long as one that is
-/// noticed by itself, or it is known that somebody felt them. Of hours any stops add up to that.
+/// Whether stops of the slow time (beginning and length) are noticed: those of one slow stretch are together as long as one
+/// that is noticed by itself, or it is known that users felt them. Over hours any stops add up to that.
 pub fn are_noticed(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
     let stopped =
         Intervals::union(stops.iter().map(|(from_ns, length)| (*from_ns, from_ns.saturating_add(*length))).collect());
@@ -63,15 +63,15 @@ pub fn are_minor(comparison: &Comparison<'_>, stops: &[(i64, i64)]) -> bool {
     !are_noticed(comparison, stops) && stops.iter().all(|(_, length_ns)| (*length_ns as f64) < NOTICED_NS)
 }
 
-/// Whether it is known that it was slow for somebody: requests were measured exactly, or a person says so. Else what is below the floor
-/// of its signal harms nobody that is known.
+/// Whether users are known to have felt slowness: requests were measured exactly, or a person says so. Without that, what
+/// is below the floor of its signal is not known to harm users.
 pub fn are_felt(comparison: &Comparison<'_>) -> bool {
     let is_said = comparison.slowdown.signals.contains(&SignalKind::Given);
     comparison.is_slow() && (is_said || comparison.analysis.account.exact_requests().is_some())
 }
 
-/// Where collections for want of memory stopped the application of which nobody knows whether they were full ones, and longer
-/// than all others: they are neither held against anybody nor do they acquit.
+/// Collections for lack of memory stopped the application, it is unknown whether they were full ones, and their stops are
+/// longer than all others: they neither accuse nor acquit.
 pub fn of_unknown_kind(comparison: &Comparison<'_>) -> Option<Finding> {
     let stopped_ns = |select: fn(Collection) -> bool| -> f64 {
         stops(comparison, select).iter().map(|(_, length_ns)| *length_ns as f64).sum()

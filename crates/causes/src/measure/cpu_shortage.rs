@@ -1,5 +1,5 @@
-//! Whether there were too few CPUs, asked by each cause whose waits look longer then: who is woken stands in line for a CPU
-//! before the wait is seen to end.
+//! Whether there were too few CPUs. Causes whose waits look longer then ask this: a woken thread is in the run queue before
+//! its wait is seen to end.
 
 use fathom_timeline::{ThreadState, Wait};
 
@@ -9,7 +9,7 @@ use crate::limits::CPUS_FULL;
 /// Others took the CPUs when they used so much more of all of them than before; less comes and goes.
 const MIN_INCREASE: f64 = 0.15;
 
-/// Where the CPUs are full whoever is woken waits for a few slices of the scheduler, in ns.
+/// If the CPUs are full, a woken thread waits for a few slices of the scheduler, in ns.
 const FEW_SLICES_NS: f64 = 20e6;
 
 /// What is known of the CPUs in the slow time.
@@ -21,9 +21,9 @@ pub struct CpuShortage {
     pub own: Option<f64>,
     /// The use of all CPUs, where other processes took them in the slow time and had not before.
     pub by_others: Option<f64>,
-    /// The mean wait for a CPU, in ns, where waits were told one by one and threads waited for CPUs more than for services.
+    /// The mean wait for a CPU, in ns, if waits were recorded one by one and threads waited for CPUs more than for services.
     mean_wait_ns: Option<f64>,
-    /// Whether waits for a CPU would have been told one by one.
+    /// Whether waits for a CPU would have been recorded one by one.
     are_waits_told: bool,
 }
 

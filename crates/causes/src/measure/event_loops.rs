@@ -1,4 +1,4 @@
-//! Waits that no thread waits out: an event loop goes on with other requests until the answer is there.
+//! Waits without a waiting thread: an event loop goes on with other requests until the answer is there.
 
 use fathom_evidence::{FrameId, Recording};
 use fathom_timeline::{ThreadState, begins_with};
@@ -19,8 +19,8 @@ const LOOPS: &[&str] = &[
     "jdk.internal.net.http.",
 ];
 
-/// The answer where no wait of a kind was seen, requests were late while nobody knows what for, and event loops ran: what was waited for
-/// may be `what`, in a way of which the JVM writes nothing down. A thread that waits itself would have been seen.
+/// The answer if no wait of a kind was seen, requests were late for an unknown reason, and event loops ran: they may have
+/// waited for `what` in a way that the JVM does not record. A thread that waits itself would have been seen.
 pub fn unseen(comparison: &Comparison<'_>, what: &str) -> Option<Finding> {
     let lost_ns = comparison.excess().lost_ns();
     let unknown_ns = comparison.excess().of(ThreadState::Unknown)?.lost_ns();

@@ -1,7 +1,7 @@
 //! Page faults that took long: what was touched, from where, and which lost time they account for.
 //!
-//! What a fault is follows from two addresses: that of the instruction and that which it touched. The
-//! same disk and the same shortage of memory make all of them slow; what to do about it differs.
+//! The kind of a fault follows from two addresses: that of the instruction and that which it touched. The same disk and the
+//! same lack of memory make all faults slow, but the remedies differ.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::period::Period;
 /// Of the smallest page: a larger one is taken for several.
 const PAGE_BYTES: u64 = 4096;
 
-/// Waits in page faults are told as one kind where it is so much of what was seen of them.
+/// Waits in page faults are reported as one kind if it is this much of what was seen of them.
 const NEARLY_ALL: f64 = 0.9;
 
 /// Others like them that are a smaller part than this are not worth a sentence.
@@ -28,7 +28,7 @@ const TOLD_FROM: f64 = 0.05;
 
 const WAITING: ThreadState = ThreadState::Blocked(Wait::PageFault);
 
-/// What was touched, and by whom.
+/// What was touched, and by which code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The loader read the symbols of a library, to bind a function that is called for the first time.
@@ -163,8 +163,8 @@ fn is_binding(recording: &Recording, fault: &Fault, section: &str) -> bool {
 }
 
 impl Fault {
-    /// Whether it is certain that a function was being bound: the loader's stack says so, or its
-    /// registers told which one.
+    /// Whether it is certain that a function was being bound: the loader's stack says so, or its registers showed which
+    /// one.
     pub fn shows_binding(&self, comparison: &Comparison<'_>) -> bool {
         self.detail.being_bound.is_some() || stacks::is_below(comparison.recording(), self.span.stack_id, BINDERS)
     }
@@ -182,8 +182,8 @@ impl Fault {
 }
 
 impl Found {
-    /// Those in files (or memory) of which something was read, as far as is known; `None` when that is known of none.
-    /// One of them may wait for what another one reads, and is no major one then.
+    /// Those in files (or memory) that had something read, as far as is known; `None` when that is known of none. One of
+    /// them may wait for what another one reads, and is no major one then.
     pub fn in_files_read(&self, comparison: &Comparison<'_>) -> Option<Found> {
         let known = self.faults.iter().filter(|fault| fault.has_read(comparison.recording()));
         let read: HashSet<&Option<String>> = known.map(|fault| &fault.detail.path).collect();
@@ -192,8 +192,8 @@ impl Found {
         (!found.faults.is_empty()).then_some(found)
     }
 
-    /// Those in files of which a page was waited for again after it had been there: it was thrown out meanwhile. Two
-    /// threads that wait for the same read are no proof.
+    /// Those in files with a page that was waited for again after it had been there: it was evicted meanwhile. Two threads
+    /// that wait for the same read are no proof.
     pub fn in_files_thrown_out(self, comparison: &Comparison<'_>) -> Result<Found, Found> {
         let recording = comparison.recording();
         let mut there_from_ns: HashMap<(String, u64), i64> = HashMap::new();
@@ -293,8 +293,8 @@ impl Found {
         finding
     }
 
-    /// Waits in page faults of which only the waiting is recorded (a signal interrupts a fault, and the page is touched again later). Where nearly
-    /// all that were seen are of this kind, and they are most of the waiting, the others are taken to be as well.
+    /// Waits in page faults with only the waiting recorded (a signal interrupts a fault, and the page is touched later). If
+    /// nearly all seen faults are of this kind, and they are most of the waiting, the others are taken to be as well.
     fn others_alike(&self, comparison: &Comparison<'_>) -> Option<ThreadTime> {
         let all: Vec<Span> = comparison.slow.spans(span::PAGE_FAULT).collect();
         let seen_ns: f64 = all.iter().map(|span| span.duration_ns.max(0) as f64).sum();

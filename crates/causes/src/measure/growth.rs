@@ -1,4 +1,4 @@
-//! Whether there is more of something than before, and not only what a change of load does.
+//! Whether there is more of something than before, beyond what a change of load explains.
 
 /// As many times more.
 const MIN_RATIO: f64 = 1.5;

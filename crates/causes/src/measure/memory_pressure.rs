@@ -1,6 +1,6 @@
-//! Since when memory had been short when something happened: of the container, whose memory comes to its limit again and
-//! again, or of the machine, whose free memory stays between the watermarks at which the kernel begins and ceases to
-//! reclaim. Both go up and down with each reclaim, so that memory counts as short until it was not for a whole second.
+//! How long memory had been short when something happened. It may be short in the container, whose memory reaches its limit
+//! repeatedly, or on the machine, whose free memory stays between the watermarks at which the kernel starts and stops
+//! reclaim. Both vary with each reclaim, so memory counts as short until it was not for a whole second.
 
 use fathom_evidence::kinds::{counter, subject};
 use fathom_timeline::{Intervals, Series};
@@ -22,7 +22,7 @@ const LIMITS: &[&str] = &["max", "high"];
 struct Shortage {
     /// Since when.
     since_ns: i64,
-    /// Whether nobody had looked before.
+    /// Whether there is no record of the time before.
     is_since_start: bool,
     /// The limit, or the watermark, in bytes, if it is known.
     bytes: Option<f64>,

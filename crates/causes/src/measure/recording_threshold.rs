@@ -1,4 +1,4 @@
-//! What it means that an event of JFR does not occur.
+//! What the absence of a JFR event proves.
 
 use fathom_evidence::kinds::subject;
 use fathom_timeline::{ThreadState, Wait};
@@ -26,8 +26,8 @@ fn are_all_parks_recorded(comparison: &Comparison<'_>) -> bool {
     comparison.recording().fact(subject::SETTING, "jdk.ThreadPark#threshold").is_some()
 }
 
-/// The answer when there is no wait of a kind in the slow time: excluded if even short ones would
-/// have been recorded, unknown otherwise. `waits` names them: `waits for locks`; `events` are those that tell of some of them.
+/// The answer if there is no wait of a kind in the slow time: excluded if even short ones would have been recorded, unknown
+/// otherwise. `waits` names them: `waits for locks`; `events` are those that report some of them.
 pub fn of_waits(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Finding {
     if events == [PARK] && comparison.is_recorded(PARK) && !are_all_parks_recorded(comparison) {
         return unknown(PARK, &format!("{waits} were not recorded: async-profiler tells of waits for locks only"));
@@ -76,8 +76,8 @@ fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], wait
     })
 }
 
-/// A park is named by the frames and classes that are known. Where a good part of the lost time went into parks of which none is,
-/// they may be of any kind: a pool that the application made itself looks like that.
+/// A park is named by known frames and classes. If a good part of the lost time went into parks without any of these, they
+/// may be of any kind: a pool that the application made itself looks like that.
 fn without_a_name(comparison: &Comparison<'_>, events: &[&str], waits: &str) -> Option<Finding> {
     let unnamed_ns = comparison.excess().of(ThreadState::Blocked(Wait::Unnamed))?.lost_ns();
     let is_good_part = unnamed_ns > 0.0 && unnamed_ns >= MINOR_SHARE * comparison.excess().lost_ns();

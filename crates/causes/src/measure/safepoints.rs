@@ -1,4 +1,4 @@
-//! Stops of which a log gives the length and nothing else.
+//! Stops for which a log gives the length and nothing else.
 
 use fathom_evidence::detail::Safepoint;
 use fathom_evidence::kinds::span;
@@ -6,7 +6,7 @@ use fathom_timeline::{Intervals, Stop, StopSpan};
 
 use crate::comparison::Comparison;
 
-/// Stops of the slow time that are no collections, of which neither the operation nor the time until all threads stood still was
+/// Stops of the slow time that are no collections, with neither the operation nor the time until all threads stood still
 /// recorded: JDK 8 logs their length alone, and JDK 7 too.
 pub fn bare(comparison: &Comparison<'_>) -> Vec<StopSpan> {
     let safepoints = comparison.slow.spans(span::SAFEPOINT).filter(|safepoint| {

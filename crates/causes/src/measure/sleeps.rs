@@ -1,4 +1,4 @@
-//! Sleeps of threads, by whoever told of them.
+//! Sleeps of threads, from any source that recorded them.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

@@ -1,4 +1,4 @@
-//! How much of the application's running is below some function: CPU samples by their stacks.
+//! How much of the application's CPU time is below some function: CPU samples by their stacks.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -116,7 +116,7 @@ pub fn most_seen<'w>(weights: impl IntoIterator<Item = (&'w StackId, &'w f64)>) 
     most.map_or(StackId(0), |(stack, _)| *stack)
 }
 
-/// The same as a question about many stacks, each of which is looked at once.
+/// The same as a question about many stacks; each stack is inspected once.
 pub fn are_below<'r>(recording: &'r Recording, names: &'r [&'r str]) -> impl FnMut(StackId) -> bool + 'r {
     let mut known: HashMap<StackId, bool> = HashMap::new();
     move |stack| *known.entry(stack).or_insert_with(|| is_below(recording, stack, names))

@@ -1,5 +1,4 @@
-//! Which lost time stretches of single threads account for: their own waiting, and the stops that had
-//! to wait for them.
+//! The lost time that stretches of single threads account for: their own waiting, and the stops that had to wait for them.
 
 use fathom_evidence::kinds::{role, span};
 use fathom_evidence::tables::Span;

@@ -1,4 +1,4 @@
-//! The JVM's start, in which it loads, interprets and compiles what it has not run yet.
+//! The JVM's start, in which it loads, interprets and compiles code for the first time.
 
 use crate::comparison::Comparison;
 

@@ -1,4 +1,4 @@
-//! System calls of threads as they were added up in the kernel.
+//! System calls of threads, with counts and times summed up in the kernel.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -39,13 +39,13 @@ fn traced_ns(sources: &Sources<'_>) -> Option<(i64, i64)> {
     })
 }
 
-/// A measurement of calls in the slow time and in the baseline, each as far as somebody counted.
+/// A measurement of calls in the slow time and in the baseline, each as far as calls were counted.
 pub fn both<'c, T>(comparison: &'c Comparison<'_>, measure: impl Fn(&Period<'c>) -> T) -> (T, Option<T>) {
     let baseline = comparison.baseline_looked_at().as_ref().map(counted).filter(|period| !period.time.is_empty());
     (measure(&counted(&comparison.slow)), baseline.as_ref().map(measure))
 }
 
-/// A period as far as somebody counted calls.
+/// A period as far as calls were counted.
 fn counted<'c>(period: &Period<'c>) -> Period<'c> {
     period.clip(traced_ns(period.sources).unwrap_or((i64::MIN, i64::MAX)))
 }
@@ -133,9 +133,8 @@ pub fn cpu_claims(comparison: &Comparison<'_>, counted_ns: f64, sampled: Vec<Cla
     if sampled_ns > counted_ns { sampled } else { running_claims(comparison, counted_ns) }
 }
 
-/// Claims for CPU time of the application of which only the amount is known: from the kernel's part first,
-/// then from the others, as far as each grew. Where it is not known how long threads ran, it is part of what is
-/// not known.
+/// Claims for CPU time of the application with a known amount only: from the kernel's part first, then from the others, as
+/// far as each grew. If it is not known how long threads ran, it is part of the unknown time.
 pub fn running_claims(comparison: &Comparison<'_>, ns: f64) -> Vec<Claim> {
     const ORDER: [Layer; 5] = [Layer::Kernel, Layer::Native, Layer::Vm, Layer::Java, Layer::Interpreted];
     let (ran_ns, _) = comparison.excess().sums(|state| matches!(state, ThreadState::Running(_)));

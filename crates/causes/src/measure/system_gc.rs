@@ -28,7 +28,7 @@ pub struct Calls {
     pub for_memory: Vec<Span>,
     /// All others.
     pub others: Vec<Span>,
-    /// Whether there were no more: those of which somebody happened to see who made them are some of all.
+    /// Whether there were no more: calls whose callers were seen by chance are only some of all.
     pub are_all: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the program had given away and the kernel had not sent yet, or had to send again: answers, and questions of calls.
+//! What the program had written and the kernel had not sent yet, or had to retransmit: answers, and requests of calls.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{Claim, Finding, Support};
 /// The collector that measures at the sockets.
 pub(crate) const SOURCE: &str = "requests";
 
-/// What stood in the kernel in some time: answers at the service's port, and questions by whom they were for.
+/// What was in the kernel's send queues in some time: answers at the service's port, and requests by their peers.
 #[derive(Debug, Default)]
 struct Sent {
     answers: Lengths,
@@ -56,7 +56,7 @@ impl Sent {
     }
 }
 
-/// Whether anybody saw what was sent: who looks at connections now and then sees requests, and not how they leave.
+/// Whether sending was recorded: a recorder that polls connections now and then sees requests, but not how they are sent.
 pub fn was_measured(comparison: &Comparison<'_>) -> bool {
     let is_followed = comparison.recording().fact(subject::RECORDING, recorded::REQUESTS_FOLLOWED).is_some();
     // Exact requests of a capture say nothing of what the recorder at the sockets saw.
@@ -70,7 +70,7 @@ pub fn was_captured(comparison: &Comparison<'_>) -> bool {
     comparison.has_source("pcap")
 }
 
-/// How one reason is told.
+/// The words for one reason.
 #[derive(Debug)]
 pub struct Words {
     /// What happened to what was sent.

@@ -1,4 +1,4 @@
-//! Waits of the application's threads, by the frame that tells what they waited for.
+//! Waits of the application's threads, by the frame that shows what they waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::explanation::Evidence;
 use crate::format;
 use crate::measure::growth;
 
-/// Waits for what another thread of the program does for the waiting one: which call each of them is for nobody knows.
+/// Waits for another thread that works on the waiting one's behalf: it is unknown which call each of them is for.
 const ON_ANOTHERS_BEHALF: [ThreadState; 2] = [ThreadState::Blocked(Wait::Task), ThreadState::Blocked(Wait::Unnamed)];
 
 /// Waits for one thing.
@@ -27,11 +27,11 @@ pub struct Waits {
     pub longest_ns: i64,
     /// Where the longest of them was.
     pub stack: StackId,
-    /// How many of them only thread dumps tell of, and how many looks of these found a thread in them.
+    /// How many of them only thread dumps show, and how many of these dumps found a thread in them.
     pub by_dumps: (usize, usize),
 }
 
-/// What looks of thread dumps tell of waits: not how many there were and how long each took.
+/// What thread dumps show of waits: not how many there were and how long each took.
 pub fn found_by_dumps(looks: usize) -> String {
     format!("thread dumps found a thread there {}", format::count(looks, "time"))
 }
@@ -56,7 +56,7 @@ impl Waits {
     }
 }
 
-/// Where no wait of a kind was seen that only the kernel's collector of system calls tells of, each long one that has ended.
+/// The answer if no wait of a kind was seen that only the collector of system calls records: each long one that has ended.
 pub fn none_seen(comparison: &Comparison<'_>, not_recorded: &str, absent: &str) -> Finding {
     match comparison.sources().spans(span::SYSTEM_CALL).len() {
         0 => Finding::needs_kernel(not_recorded),
@@ -102,8 +102,8 @@ fn by_frame_of(
     found
 }
 
-/// Waits of a kind as a finding: how many threads wait on average, where most, and for how long, claimed where it is more than before; nothing
-/// where there are none. They are waits for `many` things, each for `one`; `more` is told with it, and `rows` are kinds of spans.
+/// A finding for waits of a kind: how many threads wait on average, where most, and for how long, claimed if more than
+/// before. None without waits. They are for `many` things, each for `one`; `more` ends the text; `rows` are kinds of spans.
 pub fn finding(
     comparison: &Comparison<'_>,
     wait: Wait,
@@ -113,7 +113,7 @@ pub fn finding(
 ) -> Option<Finding> {
     let is_ours = |state| state == ThreadState::Blocked(wait);
     let by_frame = by_frame(comparison, &comparison.slow.time, wait).into_iter();
-    // Where the kernel saw a wait without its stack, those of which there is one tell where they are.
+    // If the kernel saw some waits without stacks, those with a stack show where they are.
     let (frame, waits) = by_frame.max_by_key(|(frame, waits)| (!frame.is_empty(), waits.total_ns))?;
     let waiting = comparison.state_evidence(&format!("threads waiting for {many}"), "threads", is_ours);
     let before = format::baseline(waiting.baseline, format::number);
@@ -161,15 +161,15 @@ pub fn mean_before_ns(comparison: &Comparison<'_>, wait: Wait, frame: &str) -> O
     Some(by_frame(comparison, &baseline.time, wait).get(frame).map_or(0.0, Waits::mean_ns))
 }
 
-/// Claims for calls of which a library waits out some on threads of its own: of what they lasted longer, in ns, what threads
-/// did not wait at sockets themselves.
+/// Claims for calls where a library waits for some on threads of its own: the part of their additional time, in ns, that
+/// threads did not wait at sockets themselves.
 pub fn for_calls_of_others(comparison: &Comparison<'_>, longer_ns: f64) -> Vec<Claim> {
     let elsewhere_ns = longer_ns - comparison.grown_ns(ThreadState::Blocked(Wait::Socket));
     Claim::parts_in_order(comparison, &ON_ANOTHERS_BEHALF, elsewhere_ns)
 }
 
-/// Claims for calls that were made within requests: of time of which nothing is known but that requests were late as much as such
-/// calls lasted longer, in ns.
+/// Claims for calls that were made within requests: as much as such calls lasted longer, in ns, from unknown time. It is
+/// known only that requests were late then.
 pub fn for_calls_in_requests(comparison: &Comparison<'_>, longer_ns: f64) -> Vec<Claim> {
     Claim::parts_in_order(comparison, &[ThreadState::Unknown], longer_ns)
 }

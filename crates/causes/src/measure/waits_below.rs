@@ -1,4 +1,4 @@
-//! Waits of the application's threads whose stacks tell for what they waited: below the frames of a library.
+//! Waits of the application's threads whose stacks show what they waited for: below the frames of a library.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -90,7 +90,7 @@ impl WaitsBelow {
         WaitsBelow::of(period, |recording, stack| stacks::is_below(recording, stack, names))
     }
 
-    /// Those of the sleeps, parks and waits for signals that `select` chooses; where the JVM told of none, what looks at threads tell.
+    /// Those of the sleeps, parks and monitor waits that `select` chooses; if the JVM reported none, those in thread samples.
     pub fn asleep(period: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
         let told = of_kinds(period, &[span::SLEEP, span::PARK, span::MONITOR_WAIT], &mut select);
         let stood = &[span::SAMPLED_WAIT, span::BLOCKED];
@@ -177,7 +177,7 @@ fn of_kinds(period: &Period<'_>, kinds: &[&str], select: &mut impl FnMut(&Span) 
     all.filter(|wait| period.sources.is_application(wait.tid)).filter(|wait| select(wait)).collect()
 }
 
-/// Waits that somebody told, and those of samples from before or after that: of the same time samples have the same ones.
+/// Waits that a source recorded, and those of samples from before or after: in the same time samples have the same waits.
 fn with_sampled(told: Vec<Span>, sampled: Vec<Span>) -> Vec<Span> {
     let from_ns = told.iter().map(|wait| wait.time_ns).min().unwrap_or(i64::MAX);
     let to_ns = told.iter().map(Span::end_ns).max().unwrap_or(i64::MIN);

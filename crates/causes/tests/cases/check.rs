@@ -48,7 +48,7 @@ fn order(expectations: &[Expectation], answer: &Explanation) -> Option<String> {
     (!lines.is_sorted()).then(|| "the causes found are not in the order of the lines".to_owned())
 }
 
-/// Nobody is accused of whom no line speaks.
+/// A cause that no line names must not be accused.
 fn accused(expectations: &[Expectation], answer: &Explanation) -> Option<String> {
     let is_named = |cause: &CauseVerdict| expectations.iter().any(|e| e.names(&cause.id));
     let others = answer.causes.iter().filter(is_accused).filter(|cause| !is_named(cause));

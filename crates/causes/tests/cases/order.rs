@@ -1,4 +1,4 @@
-//! Two causes that may claim the same kind of time are in order: one is the mechanism of the other, or they are equals.
+//! Any two causes that may claim the same kind of time are ordered: one is the mechanism of the other, or they are equals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ fn are_in_order(one: &Cause, other: &Cause) -> bool {
     one.refines(other) || other.refines(one) || one.is_equal_to(other) || are_alike
 }
 
-/// What the causes claim of a world, whoever recorded it.
+/// What the causes claim in a world, for each set of recorders.
 fn claimed(world: &World) -> Vec<(&'static Cause, fathom_timeline::ThreadState)> {
     let slow = world.slow.map(|(from, to)| (BEGIN_NS + from, BEGIN_NS + to));
     let of = |recorders: &Vec<String>| {

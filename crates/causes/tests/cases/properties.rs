@@ -1,8 +1,8 @@
-//! What holds whatever the world: less evidence never turns an answer round, and what does not matter changes nothing.
+//! What holds in any world: less evidence never reverses an answer, and irrelevant changes have no effect.
 //!
-//! Each property is one test over all worlds. What is known to break one stands in [`BROKEN`], one
-//! `property: cause/world` to a line; what breaks no longer must not stand there. `FATHOM_BLESS=1` writes the list anew (it
-//! should only become shorter), `FATHOM_PENDING=1` shows what is wrong.
+//! Each property is one test over all worlds. Known violations are in [`BROKEN`], one `property: cause/world` per line. A
+//! property that holds again must not be there. `FATHOM_BLESS=1` rewrites the list (it should only become shorter),
+//! `FATHOM_PENDING=1` shows what is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) struct Scene {
 struct OfLess {
     sources: Vec<String>,
     collectors: Vec<String>,
-    /// That somebody is ruled out, of both.
+    /// Answers of both kinds that rule a cause out.
     acquitted: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ fn write_broken(property: &str, broken: &BTreeSet<String>) -> std::io::Result<()
     std::fs::write(path(), lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
-/// The tables are gone from a finished recording, which is told: whoever is not in the others may have been in them.
+/// A finished recording has lost a table, which is reported: what is not in the others may have been in it.
 fn a_table_less(scenes: &[Scene], index: usize) -> Vec<String> {
     let scene = &scenes[index];
     let without = |(table, less): (&str, Recording)| {

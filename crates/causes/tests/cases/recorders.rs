@@ -1,4 +1,4 @@
-//! What each recorder writes down of a world, in the words that its reader uses.
+//! What each recorder writes down of a world, in the words that its reader expects.
 
 use fathom_evidence::detail::{self, Gc, Safepoint};
 use fathom_evidence::kinds::{counter, event, frame, recorded, span, subject};
@@ -402,8 +402,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A concurrent cycle of G1: a young pause starts it, then come the phase beside the application
-    /// and two pauses under the next number. The log gives these no cause.
+    /// A concurrent cycle of G1: a young pause starts it, then come the concurrent phase and two pauses under the next
+    /// number. The log gives these no cause.
     fn cycle(&mut self, at_ns: i64, duration_ns: i64, pause_ns: i64, cause: &str) {
         let start =
             Collection { scope: "young".into(), duration_ns: pause_ns, cause: cause.into(), ..Collection::default() };

@@ -1,4 +1,4 @@
-//! Two answers to the same truth compared.
+//! Compares two answers to the same truth.
 
 use fathom_causes::explanation::{CauseVerdict, Explanation, Verdict};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn is_accused(cause: &CauseVerdict) -> bool {
     matches!(cause.verdict, Verdict::Shown | Verdict::Likely) && (cause.share >= COUNTS || cause.share == 0.0)
 }
 
-/// Whether somebody is accused whose mechanism is a special case of that of `id`.
+/// Whether a cause is accused whose mechanism is a special case of that of `id`.
 fn is_refined(answer: &Explanation, id: &str) -> bool {
     let refines = |accused: &CauseVerdict| {
         fathom_causes::cause(&accused.id)
@@ -52,8 +52,8 @@ pub(crate) fn says_all_clear(json: &Value) -> bool {
     !was_slow && says_so
 }
 
-/// What `less` gets wrong that knows less than `full`: it may be less sure, or name the more general mechanism of which the true
-/// one is a special case, and must not say the contrary.
+/// What `less`, which knows less than `full`, gets wrong. It may be less sure, or name a more general mechanism that
+/// includes the true one. It must not say the contrary.
 pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
     if less.slow.is_empty() {
         let is_false = !full.slow.is_empty() && is_all_clear(less);
@@ -75,8 +75,8 @@ pub(crate) fn weaker(full: &Explanation, less: &Explanation) -> Vec<String> {
     full.causes.iter().filter_map(failure).collect()
 }
 
-/// Who is ruled out by less evidence, and was not by more: of those who were seen whatever was slow, of the others where both answers
-/// are about the same time.
+/// Causes that are ruled out by less evidence, and were not by more: causes that were seen, whatever was slow; others only
+/// if both answers are about the same time.
 pub(crate) fn acquitted(full: &Explanation, less: &Explanation) -> Vec<String> {
     let is_same_time = is_about_the_same_time(full, less);
     let acquitted = |cause: &CauseVerdict| {

@@ -1,4 +1,4 @@
-//! The same truth recorded otherwise: with less evidence, at another time, beside what does not matter.
+//! The same truth recorded otherwise: with less evidence, at another time, together with irrelevant data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +79,7 @@ pub(crate) const GROUPS: &[Group] = &[
     group!("cgroup", Other, &[], &[], &["cgroup_"], &[]),
 ];
 
-/// The recording as it would be had nobody recorded `group`; nothing when nothing of it was recorded.
+/// The recording as it would be if `group` had not been recorded; `None` if nothing of it was recorded.
 pub(crate) fn without(recording: &Recording, group: &Group) -> Option<Recording> {
     let text = |id: StrId| recording.text(id);
     let is_jfr = |source: StrId| (text(source) == "jfr") == (group.source == Source::Jfr);
@@ -225,7 +225,7 @@ pub(crate) fn with_idle_threads(recording: &Recording, count: i64) -> Recording 
             (from_ns..to_ns).step_by(SECOND_NS as usize).for_each(|time_ns| add_idle_sample(&mut more, tid, time_ns));
             continue;
         }
-        // They waited before anybody looked.
+        // They waited before the recording began.
         for time_ns in (from_ns - 5 * SECOND_NS..to_ns).step_by(5 * SECOND_NS as usize) {
             more.add_span(time_ns, (5 * SECOND_NS).min(to_ns - time_ns), tid, span::PARK, CONDITION, "", "jfr");
         }
@@ -367,7 +367,7 @@ fn twin_name(name: &str) -> String {
     format!("{name}77")
 }
 
-/// What the kernel counts of everybody's memory, which twice as many use.
+/// What the kernel counts of all processes' memory, which twice as many use.
 fn double_memory(recording: &mut Recording) {
     let mut doubled = Counters::default();
     for mut row in recording.counters.rows() {

@@ -26,7 +26,7 @@
 //! expect unexplained 0%..20%
 //! expect chain receive_queue_overflow explicit_gc   # what stands behind it, the nearest first
 //! expect together lock_contention slow_downstream unexplained 90%..100%   # the sum of their shares
-//! expect only lock_contention 60%..80% # what nobody else claims; `reach`: all that it claims
+//! expect only lock_contention 60%..80% # what no other cause claims; `reach`: all that it claims
 //! expect at 24s..26s lock_contention 90%..100%   # in the explanation of the slow stretch at that time
 //! expect headline "no sign of slowness"          # what stands above all; or: expect no headline "nothing was slow"
 //! expect changed "handler-1"           # an entry of what changed has the text

@@ -1,7 +1,7 @@
-//! Ends the profiler of a recorder that was killed, and takes over what it had sampled: a process of its own, which waits at the
-//! end of a pipe. As long as the recorder lives the other end is open; when it ends in order it says so first.
+//! Stops the profiler of a recorder that was killed, and takes over its samples. The guard is a process of its own, which
+//! waits at the end of a pipe. While the recorder lives the other end is open; when it ends in order it says so first.
 //!
-//! Whoever kills the guard as well leaves a profiler that ends by its own time-out.
+//! If the guard is killed as well, the profiler stops by its own time-out.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(mut pipe) = self.0.stdin.take() {
-            // Whoever has killed the guard has ended it.
+            // If the guard was killed, it has ended already.
             let _ = pipe.write_all(ENDED);
         }
         let _ = self.0.wait();
@@ -78,7 +78,7 @@ impl Guarded {
         let profiler = Profiler { attach, library: self.library.clone(), locks: "", samples };
         profiler.stop().map_err(|refusal| io::Error::other(refusal.why))?;
         let name = self.next_segment();
-        // Whoever reads the recording meanwhile finds the whole file, or the copy.
+        // A reader of the recording meanwhile finds the whole file, or the copy.
         let raw = Raw::left(&self.raw);
         let partly = format!(".{name}");
         folder.take(SAMPLES_FILE, &raw, &partly)?;

@@ -4,7 +4,7 @@
 //! The library is loaded into the JVM over the attach socket and stays loaded: no JVM can unload it. A
 //! later recording finds it and uses it again. Constraints:
 //!
-//! * **Nobody else's.** A JVM in which somebody runs an async-profiler of their own is left alone.
+//! * **No conflict.** A JVM in which another async-profiler runs is left alone.
 //! * **It ends by itself.** A recorder that is killed leaves a guard that stops it ([`guard`]); without one it stops on its own some
 //!   minutes later.
 //! * **It leaves the others their signals**: JFR's CPU-time samples want SIGPROF as well.
@@ -38,8 +38,8 @@ const SOURCE: &str = "async_profiler";
 /// What to sample: the CPU by perf events, with kernel frames, or by timers where those are refused.
 const EVENTS: &[&str] = &["cpu", "ctimer"];
 
-/// Not quite 50 and 10 a second, so that nothing that happens at such a rate is met always or never. Twice as many cost
-/// a busy service 4 % of its CPU, and seconds are told apart with these as well.
+/// Not quite 50 and 10 a second, so that nothing that happens at such a rate is hit always or never. Twice as many cost
+/// a busy service 4 % of its CPU, and these rates also suffice to distinguish single seconds.
 const INTERVALS: &str = "interval=19900us,wall=99900us";
 
 /// Waits for locks and parks in `java.util.concurrent` from this length on, where Flight Recorder is not there to see them.
@@ -50,10 +50,10 @@ const SIGNALS: &str = "signal=40/41";
 
 /// After this long the samples are taken over and the profiler starts anew.
 const SEGMENT: Duration = Duration::from_secs(300);
-/// When nobody stops it, it stops by itself: a segment and some time to spare.
+/// If it is not stopped, it stops by itself: a segment and some time to spare.
 const TIMEOUT_S: u64 = SEGMENT.as_secs() + 60;
 
-/// So often what was sampled is put in order in the file: what is lost at most when this recorder is killed.
+/// How often samples are put in order in the file: at most this much is lost if this recorder is killed.
 const CHUNK_S: u64 = 10;
 
 /// How long a JVM is left alone that did not answer when the profiler was to start anew.
@@ -147,7 +147,7 @@ fn bundled() -> Result<&'static [u8], Refusal> {
     })
 }
 
-/// The library that an earlier recording of ours left in the process; an error if it is somebody else's.
+/// The library that an earlier recording of ours left in the process; an error if it belongs to another program.
 fn loaded(target: &Target) -> Result<Option<String>, Refusal> {
     let mapped = Mapped::of(target).map_err(|error| {
         Refusal::new(format!("cannot read the process's mappings: {error}"), "run as the JVM's user, or as root")

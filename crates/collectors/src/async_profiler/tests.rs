@@ -1,4 +1,4 @@
-//! A profiler in a JVM that is only played: this process, with an attach socket.
+//! A profiler in a simulated JVM: this process, with an attach socket.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,7 +10,7 @@ use super::*;
 /// Commands for the profiler that the JVM came to, by their first word.
 type Done = Arc<Mutex<Vec<String>>>;
 
-/// Answers as the JVM does, one after the other, while nobody holds `turn`.
+/// Answers as the JVM does, one after the other, while `turn` is not held.
 fn play_jvm(listener: UnixListener, turn: Arc<Mutex<()>>, done: Done) {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -26,7 +26,7 @@ fn answer(mut stream: UnixStream, done: &Done) {
     let text = String::from_utf8_lossy(&request[..length]).into_owned();
     let options = text.split('\0').find(|argument| argument.contains(",jfr,"));
     done.lock().unwrap().extend(options.and_then(|options| options.split(',').next()).map(str::to_owned));
-    // Whoever asked may have gone.
+    // The client may have gone.
     let _ = stream.write_all(b"0\nreturn code: 0\n");
 }
 
@@ -59,7 +59,7 @@ fn a_start_that_is_left_unanswered_is_tried_again_and_never_left_behind() {
     let (place, mut found) = (tempfile::tempdir().unwrap(), Recording::default());
 
     let stopped = turn.lock().unwrap();
-    // After the first one that is left unanswered nobody waits long.
+    // After the first unanswered command the waits are short.
     assert!(attach.command("properties", &[], Duration::from_millis(50)).is_err());
     let mut profiling = profiling(attach, place.path());
     profiling.others.has_begun();

@@ -1,7 +1,7 @@
 //! A folder of the target's user in the target's `/tmp`, for files that the JVM has to read or write.
 //!
-//! Nobody else can enter it, so nobody can put a link there. It is gone when the value is; one whose
-//! maker was killed is removed by the next that is made: the lock tells that its maker is gone.
+//! No other user can enter it, so no other user can put a link there. It is removed when the value is dropped. A folder
+//! whose maker was killed is removed by the next one that is made: its lock shows that the maker has gone.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

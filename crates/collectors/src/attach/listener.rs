@@ -1,9 +1,9 @@
-//! Makes a JVM listen on its attach socket: a file that says so, and SIGQUIT.
+//! Makes a JVM listen on its attach socket: a trigger file, and SIGQUIT.
 //!
-//! SIGQUIT ends any program that does not catch it, and makes a JVM that finds no file (or must not
-//! attach, or listens already) print all its stacks. So nothing is signalled before it is certain that
-//! this very process is a JVM, that it catches the signal, and that it will find the file; and never
-//! twice: a JVM that is stopped may still have the first signal before it, and counts those that follow.
+//! SIGQUIT ends any program that does not catch it, and makes a JVM that finds no file (or must not attach, or listens
+//! already) print all its stacks. So nothing is signalled before it is certain that this very process is a JVM, that it
+//! catches the signal, and that it will find the file; and never twice: a stopped JVM may still have to handle the
+//! first signal, and counts those that follow.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -43,7 +43,7 @@ pub(super) fn start(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Un
     let process = may_be_signalled(target)?;
     let trigger = Trigger::set(target, tmp)?;
     if trigger.is_new {
-        // A file without a signal would make others wait for one that nobody sent.
+        // A file without a signal would make others wait for a signal that was never sent.
         signal_once(target, &process).inspect_err(|_| trigger.remove())?;
     }
     let mut wait = FIRST_WAIT;
@@ -161,7 +161,7 @@ struct Trigger<'a> {
     target: &'a Target,
     folder: OwnedFd,
     name: String,
-    /// Whether nobody else has sent the signal yet.
+    /// Whether no other process has sent the signal yet.
     is_new: bool,
 }
 

@@ -1,7 +1,7 @@
 //! One connection to a JVM's attach socket, and one request over it.
 //!
-//! Every step has an end: connecting, sending, and each piece of the answer. A JVM that is stopped at
-//! a safepoint accepts nothing and answers nothing; a hostile one answers for ever.
+//! Every step has a time limit: connecting, sending, and each piece of the answer. A JVM that is stopped at a safepoint
+//! accepts nothing and answers nothing; a hostile one answers for ever.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -23,7 +23,7 @@ const ANSWER_MAX_BYTES: usize = 4 << 20;
 /// Its lines, each of which becomes a row: a JVM has some 1,500 flags, and properties by the hundred.
 const ANSWER_MAX_LINES: usize = 20_000;
 
-/// An open connection; `None` when nobody listens.
+/// An open connection; `None` if no process listens.
 pub(super) fn open(target: &Target, tmp: &OwnedFd, until: Instant) -> Result<Option<UnixStream>, AttachError> {
     let name = format!(".java_pid{}", target.inner_pid);
     let file = match pin(target, tmp, &name) {

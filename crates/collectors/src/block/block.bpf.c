@@ -1,8 +1,8 @@
 /*
- * Requests to block devices with their stages, of all devices and all processes: what slows the target
- * is often somebody else's writing. A bio is queued (Q) by its submitter, gets a request (G), the
- * request goes into the scheduler's queue (I; not when there is no scheduler), is issued to the driver
- * (D, sometimes several times), and completes (C), in whatever thread an interrupt comes upon.
+ * Requests to block devices with their stages, of all devices and all processes: the target is often slowed by writes
+ * of other processes. A bio is queued (Q) by its submitter, gets a request (G), the request goes into the scheduler's
+ * queue (I; not when there is no scheduler), is issued to the driver (D, sometimes several times), and completes (C),
+ * in whatever thread an interrupt comes upon.
  *
  * Stages are joined by the addresses of bio and request, never by sectors, which collide.
  */

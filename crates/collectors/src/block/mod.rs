@@ -1,12 +1,12 @@
 //! Requests to block devices: how long each waited in queues, and how long the device took.
 //!
-//! All devices and all processes are seen, as a slow disk is often kept busy by somebody else. The
-//! submitter is the thread that queued the bio: completion runs in any thread that an interrupt comes
-//! upon. Everything is added up per device, operation and stage in the kernel; spans are requests that
-//! took at least a millisecond, and those that the target submitted, up to some hundreds a second.
+//! All devices and all processes are observed, because other processes often keep a slow disk busy. The submitter is
+//! the thread that queued the bio: completion runs in whichever thread the interrupt hits. Everything is added up per
+//! device, operation and stage in the kernel; spans are requests that took at least a millisecond, and those that the
+//! target submitted, up to some hundreds a second.
 //!
-//! What holds up a bio before it is queued (a cgroup's limit, a full journal) is not seen here but in
-//! the page fault or system call around it.
+//! Delays of a bio before it is queued (a cgroup's limit, a full journal) are not visible here but in the page fault or
+//! system call around it.
 
 mod parse;
 

@@ -1,10 +1,9 @@
 /*
- * What the programs know of the kernel: the few types and fields that they touch, by name. Their
- * offsets are those of the kernel that loads them (CO-RE), so the rest of each type stays out and no
- * header generated from one kernel is needed.
+ * The kernel types and fields that the programs use, by name. Their offsets are those of the kernel that loads the
+ * programs (CO-RE), so the rest of each type is left out and no header generated from one kernel is needed.
  *
- * Programs attach to tracepoints by their BTF types and to perf events, to nothing else: a kernel that
- * is locked down refuses kprobes and function tracing. They must load on Linux 6.1 and later.
+ * Programs attach only to tracepoints by their BTF types and to perf events: a locked-down kernel refuses kprobes and
+ * function tracing. They must load on Linux 6.1 and later.
  */
 #ifndef FATHOM_BPF_H
 #define FATHOM_BPF_H

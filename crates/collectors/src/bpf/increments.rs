@@ -1,7 +1,7 @@
 //! Sums that only grow, all read at the same instants, as rows of counters.
 //!
-//! A sum that stays makes no rows. When it grows, its value at the reading before is written first
-//! unless it is there already, so that the rise is not spread over the quiet time.
+//! A sum that stays the same makes no rows. When it grows, its value at the reading before is written first unless it
+//! is there already, so that the rise is not spread over the quiet time.
 
 use std::hash::Hash;
 

@@ -1,4 +1,4 @@
-//! Arrays that programs count in and that are mapped into this process: reading them is no system call and copies nothing.
+//! Arrays in which programs count and which are mapped into this process: reading them is no system call and copies nothing.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ impl<const WORDS: usize> MappedArray<WORDS> {
         self.word(index, word).store(value, Ordering::Release);
     }
 
-    /// Frees a place. Whoever takes it next finds it zero.
+    /// Frees a place. Its next user finds it zero.
     pub(crate) fn clear(&self, index: usize) {
         (1..WORDS).for_each(|word| self.set(index, word, 0));
         self.set(index, 0, 0);

@@ -1,5 +1,5 @@
-//! What the kernel refused, so that a program that observes many processes does not ask for each of them again: loading and verifying takes
-//! tens of milliseconds of a core.
+//! What the kernel refused, so that a program that observes many processes does not try again for each of them: loading
+//! and verifying takes tens of milliseconds of a core.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{LeftOut, Recipe};
 use crate::Refusal;
 
-/// Somebody may have changed what the kernel allows.
+/// After this time, what the kernel allows may have changed.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// An object and what of it is not wanted.

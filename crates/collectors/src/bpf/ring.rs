@@ -1,7 +1,7 @@
-//! Events that programs send one by one, read where the kernel has them.
+//! Events that programs send one by one, read in place from the kernel's memory.
 //!
-//! libbpf maps the events twice in a row, so that none lies in two pieces, and each page counts twice as memory of this process. Here
-//! they are mapped once: a service that watches two hundred JVMs has a ring for each.
+//! libbpf maps the events twice in a row, so that none is split, and each page counts twice as memory of this process.
+//! Here they are mapped once: a service that watches two hundred JVMs has a ring for each.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

@@ -1,19 +1,19 @@
 /*
- * Tables by a key that is not 0. Looking into a hash map is the dearest part of what programs do at each event, so most keys
- * have a place in an array, which user space has mapped and reads without asking the kernel. Whoever finds its place taken by
- * another key has its value in a hash map. User space frees the places of threads that have ended.
+ * Tables by a key that is not 0. A lookup in a hash map is the most expensive part of a program's work per event. So
+ * most keys have a place in an array, which user space has mapped and reads without a system call. If another key has
+ * taken the place, the value goes to a hash map. User space frees the places of threads that have ended.
  */
 #ifndef FATHOM_PLACED_H
 #define FATHOM_PLACED_H
 
 #include "fathom.bpf.h"
 
-/* How many values went to hash maps; while there is none, nobody looks there. */
+/* How many values went to hash maps; while there are none, the hash maps are not searched. */
 __u64 spilled SEC(".data.spilled") = 0;
 
 /*
- * Declares NAME_find, which gives the value of a key if it has one, and NAME_make, which makes it one (all zero) if it has none;
- * 0 when there is no room. Both are told the key's place. `places` is a power of two.
+ * Declares NAME_find, which gives the value of a key if it has one, and NAME_make, which makes it one (all zero) if it
+ * has none; 0 when there is no room. Both take the key's place. `places` is a power of two.
  */
 #define PLACED_TABLE(name, value_type, places)                                                                         \
 	struct name##_place {                                                                                          \

@@ -1,8 +1,8 @@
-//! Programs that a collector can do without: what the kernel refuses costs what only these see.
+//! Programs that a collector can do without: if the kernel refuses one, only its data are missing.
 //!
-//! Kernels are hardened feature by feature: one refuses a kind of iterator, another lacks a tracepoint, a third has a verifier that
-//! gives up on one function. The object of a collector is loaded whole, so libbpf's own words tell which program it was; that one is
-//! left out and the rest is loaded again.
+//! Kernels are hardened feature by feature: one refuses a kind of iterator, another lacks a tracepoint, a third has a
+//! verifier that gives up on one function. The object of a collector is loaded whole, so libbpf's messages show which
+//! program was refused. That one is left out and the rest is loaded again.
 
 use crate::{Lesser, Refusal, Tier};
 

@@ -43,7 +43,7 @@ impl Table {
                 ptr::null(),
             )
         };
-        // The end of the map is told as "no entry"; with other errors the count is not set.
+        // The end of the map is reported as "no entry"; with other errors the count is not set.
         let is_read = answer == 0 || answer == -libc::ENOENT;
         self.len = if is_read { count.min(self.capacity) as usize } else { 0 };
     }

@@ -1,4 +1,4 @@
-//! What tests of several collectors share: this process as the target, and a disk that is slow to a known degree.
+//! Shared code for tests of several collectors: this process as the target, and a disk that is slow to a known degree.
 
 use std::cell::RefCell;
 use std::fs::File;

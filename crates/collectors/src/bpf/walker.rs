@@ -27,7 +27,7 @@ impl Walker {
     /// Runs the program for each entry. What it prints is not looked at.
     pub(crate) fn walk(&self) {
         let mut printed = [0; 512];
-        // Where the kernel refuses (no memory, no descriptors), nobody was looked at; the next walk may succeed.
+        // If the kernel refuses (no memory, no descriptors), nothing was visited; the next walk may succeed.
         if let Ok(mut iteration) = Iter::new(&self.0) {
             while matches!(iteration.read(&mut printed), Ok(1..)) {}
         }

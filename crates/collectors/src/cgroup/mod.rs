@@ -1,8 +1,8 @@
 //! The target's control groups: CPU quota and throttling, memory and its limits, I/O, pressure.
 //!
-//! Versions 1 and 2, also mixed. A limit may stand at the target's own group or at any above it (a
-//! pod's, a service's), so that those that have one are read, too. A target that is moved to other groups
-//! is followed there: what only grows goes on from where it was.
+//! Versions 1 and 2, also mixed. A limit may be set at the target's own group or at any above it (a pod's, a
+//! service's), so those that have one are read, too. If the target is moved to other groups, it is followed there:
+//! counters that only grow continue from where they were.
 
 mod source;
 

@@ -167,7 +167,7 @@ impl Source {
         })
     }
 
-    /// Whether it tells of throttling in the target's own group.
+    /// Whether it reports throttling in the target's own group.
     pub(super) fn tells_throttling(&self, buffer: &mut Vec<u8>) -> bool {
         let is_own = self.ancestor.is_empty() && self.kind == Kind::CpuStat;
         let text = if is_own { self.file.read(buffer).unwrap_or_default() } else { &[] };

@@ -1,10 +1,10 @@
-//! Which code the JVM has loaded and compiled, and where: names for the addresses that the kernel's
-//! collectors see. It is gathered here, on a thread that may wait for a disk or the JVM.
+//! Which code the JVM has loaded and compiled, and where: names for the addresses that the kernel's collectors see. It
+//! is gathered here, on a thread that may wait for a disk or the JVM.
 //!
-//! Where the JVM's memory can be read nobody wants that ([`crate::symbols`]). Else the JVM writes a perf map when it is asked
-//! through its attach socket (JDK 17 and later). It holds its code cache's lock meanwhile, so it is asked only when a collector
-//! wants names of compiled code, again only when code has shown up that was not there, and seldom. The file is in `/tmp`, which
-//! everybody can write to: it is read only if it is the JVM's own, and taken away again.
+//! This is not needed where the JVM's memory can be read ([`crate::symbols`]). Otherwise the JVM is asked through its
+//! attach socket to write a perf map (JDK 17 and later). It holds its code cache's lock meanwhile, so it is asked only
+//! when a collector wants names of compiled code, again only when new code has appeared, and rarely. The file is in
+//! `/tmp`, which every user can write to: it is read only if it is the JVM's own, and removed afterwards.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -147,13 +147,13 @@ impl Asker {
 struct MapFile {
     tmp: OwnedFd,
     name: String,
-    /// It was there before: somebody else wanted it.
+    /// It was there before: another program wanted it.
     is_old: bool,
 }
 
 impl MapFile {
-    /// The JVM would write through a link that somebody laid there: it is asked only when nothing has
-    /// the name, or a file of its own.
+    /// The JVM would write through a link planted there: it is asked only when nothing has the name, or a file of its
+    /// own.
     fn of(target: &Target) -> Result<MapFile, MapError> {
         let name = format!("perf-{}.map", target.inner_pid);
         let tmp = tmp_of(target).map_err(|source| MapError::File { name: name.clone(), source })?;

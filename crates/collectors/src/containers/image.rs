@@ -1,5 +1,5 @@
-//! The image that a container was made of. What an engine did not write is not told: containerd, and with it Kubernetes, keeps
-//! the name in the bundle and the digest in a database that is not read.
+//! The image that a container was made of. What an engine did not write is not reported: containerd, and with it
+//! Kubernetes, keeps the name in the bundle and the digest in a database that is not read.
 
 use std::path::Path;
 

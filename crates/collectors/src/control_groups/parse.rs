@@ -1,4 +1,4 @@
-//! Texts about control groups, of both versions.
+//! Parses texts about control groups, of both versions.
 
 use crate::mountinfo::{Mount, mounts};
 use crate::procfs::{lines, number, utf8, words};

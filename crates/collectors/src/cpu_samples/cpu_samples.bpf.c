@@ -1,6 +1,6 @@
 /*
- * Who runs on the CPUs, and in which code: at regular times each CPU sends the stack of the target's thread that runs there,
- * that of the kernel as the kernel walks it, that of the program as registers and a copy of its stack.
+ * Samples which thread runs on each CPU, and in which code. At regular times each CPU sends the stack of the target's thread that
+ * runs there: the kernel part as the kernel walks it, the program's part as registers and a copy of its stack.
  */
 #include "../bpf/user_state.bpf.h"
 

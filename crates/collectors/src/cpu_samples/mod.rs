@@ -1,12 +1,11 @@
-//! Samples of the CPUs from outside: stacks of Java, C++ and the kernel of a JVM that nobody asks for anything.
+//! Samples of the CPUs from outside: stacks of Java, C++ and the kernel, without a question to the JVM.
 //!
-//! A clock of the kernel on each CPU lets a program send the thread of the target that runs there, with its registers and a
-//! copy of its stack. They are walked here, through C by unwind tables and through Java code by what the JVM's memory says
-//! of it (`fathom-symbols`). Methods that were compiled into others are not told apart: a frame is of the method
-//! whose code it is.
+//! A kernel timer on each CPU lets a program send the thread of the target that runs there, with its registers and a
+//! copy of its stack. They are walked here, through C by unwind tables and through Java code by what the JVM's memory
+//! says of it (`fathom-symbols`). Inlined methods are not separated: a frame belongs to the method whose code it is.
 //!
-//! It stands in for async-profiler where that is not wanted, or as long as the JVM does not answer: once that samples, this
-//! stops, and goes on when that ends before the recording does.
+//! It replaces async-profiler where that is not wanted, or as long as the JVM does not answer. When async-profiler
+//! begins to sample, this stops, and continues if async-profiler ends before the recording does.
 
 mod parse;
 

@@ -1,9 +1,9 @@
 /*
- * Which answer belongs to which datagram: the one that goes to the address and port from which it came. Two that are open at once to one
- * peer cannot be told apart without the protocol; they make one stretch that is said to be several.
+ * Which answer belongs to which datagram: the one that goes to the address and port from which it came. Two open
+ * requests of one peer cannot be distinguished without the protocol; they make one stretch that is reported as several.
  *
- * Who asked stands in the datagram, which is the last in the queue when its arrival is told; who is answered in what the thread gave to
- * the kernel. Nothing else of either is looked at.
+ * The sender of a request is in the datagram, which is the last in the queue when its arrival is reported; the receiver
+ * of an answer is in the arguments of the thread's call. Nothing else of either is read.
  */
 #ifndef FATHOM_DATAGRAMS_ANSWERS_H
 #define FATHOM_DATAGRAMS_ANSWERS_H
@@ -15,22 +15,22 @@
 /* Before an IPv4 address in a field of IPv6, as it lies in memory. */
 #define MAPPED 0xffff0000U
 
-/* Of a request that is not answered for so long nobody waits for the answer: the resolver's timeout is 5 s. */
+/* After this time no client waits for the answer any more: the resolver's timeout is 5 s. */
 #define GIVEN_UP_NS 5000000000ULL
 
 /* Two looks at the same datagram are not further apart. */
 #define AT_ONCE_NS 50000ULL
 
 /*
- * An answer is told when the call that sends it returns. Meanwhile its receiver may have it, and ask again. What takes no longer than
- * this, or an eighth of the answer's time, is taken for that: times are wrong by no more if it was something else.
+ * An answer is reported when the call that sends it returns. Meanwhile its receiver may have it, and ask again. What takes no
+ * longer than this, or an eighth of the answer's time, is taken for that: times are wrong by no more if it was something else.
  */
 #define OVERTAKES_NS 100000ULL
 #define OVERTAKES_OF_ANSWER 8
 
 /* An answer in pieces has no pause as long as this. */
 #define PAUSE_NS 1000000000ULL
-/* So many things that nobody asked for, and one for each hundred answers: how long an answer took is not known of such a socket. */
+/* With this many unrequested answers, and one per hundred answers, the answer times of a socket are not known. */
 #define SEVERAL 3
 /* A socket from which nothing was sent after so many datagrams only receives. */
 #define UNANSWERED 1000
@@ -115,7 +115,7 @@ static __always_inline __u64 asks(struct sock *sk, struct queue *queue, __u64 no
 	return asked_by(queue, peer)->open ? 0 : peer;
 }
 
-/* To whom the current thread sends; 0: not known. */
+/* The peer to which the current thread sends; 0: not known. */
 static __always_inline __u64 is_sent_to(void)
 {
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -137,7 +137,7 @@ static __always_inline __u64 is_sent_to(void)
 	return peer6(to.address6, to.port[0] << 8 | to.port[1]);
 }
 
-/* Whether others may ask here, and nobody's answers are looked for in vain at each datagram. */
+/* Whether clients may send requests here. Keeps sockets that never answer from being searched at each datagram. */
 static __always_inline bool may_be_asked(struct sock *sk, struct queue *queue)
 {
 	return queue->serves && !sk->__sk_common.skc_dport &&
@@ -190,7 +190,7 @@ static __always_inline bool was_answered(struct queue *queue, struct place *plac
 	return asked->unsure && place->answered >= SEVERAL && place->answered >= queue->calls * ANSWERED_OF_ONE;
 }
 
-/* Nobody answers it any more. Where that is usual, how long requests take is not known of the socket. */
+/* The request stays unanswered. Where that is usual, how long requests take is not known of the socket. */
 static __always_inline void give_up(struct queue *queue, struct place *place, struct asked *asked, __u64 now_ns)
 {
 	bool is_usual;
@@ -328,7 +328,7 @@ static long ends_unanswered(__u64 nth, void *context)
 	return 0;
 }
 
-/* What is open at the end is told as it is. */
+/* What is open at the end is reported as it is. */
 static __always_inline void tell_open(struct queue *queue, struct place *place, __u64 now_ns)
 {
 	struct ending ending = { .queue = queue, .place = place, .now_ns = now_ns };

@@ -262,7 +262,7 @@ int is_read(arguments args)
 	return 0;
 }
 
-/* What each thread has answered: it reads, sends, and reads again. To whom is a matter of its own. */
+/* What each thread has answered: it reads, sends, and reads again. The receiver of the answer does not matter here. */
 SEC("tp_btf/sock_send_length")
 int is_answered(arguments args)
 {

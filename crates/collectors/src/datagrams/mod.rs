@@ -1,8 +1,8 @@
 //! Datagrams at the UDP sockets of the process: when each arrived in its socket's queue, how long it waited there, which thread read
-//! it, and how deep the queue was. Receivers of multicast and datagram servers lose what they read too late, without an error.
+//! it, and how deep the queue was. Multicast receivers and datagram servers lose what they read too late, without an error.
 //!
-//! Everything is counted in the kernel; only what was read late becomes a row. The programs are attached only while the process has
-//! a UDP socket; a walk over its open files finds out each second, and is all that other processes pay for.
+//! Everything is counted in the kernel; only datagrams that were read late become rows. The programs are attached only while
+//! the process has a UDP socket; a walk over its open files checks that each second, and is the only cost for other processes.
 
 mod parse;
 mod rows;

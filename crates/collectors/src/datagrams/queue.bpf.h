@@ -1,6 +1,6 @@
 /*
- * What the programs know of the kernel's sockets, and what they keep: sums of each socket, what each thread has read, what each queue
- * is at.
+ * Kernel socket types that the programs use, and the state that they keep: sums of each socket, what each thread has
+ * read, the state of each queue.
  */
 #ifndef FATHOM_DATAGRAMS_QUEUE_H
 #define FATHOM_DATAGRAMS_QUEUE_H
@@ -18,13 +18,13 @@
 /* In `sk_userlocks`. */
 #define SOCK_BINDPORT_LOCK 8
 
-/* Sockets that are told apart, and threads that read from them. */
+/* Most sockets that are counted separately, and most threads that read from them. */
 #define SOCKETS 256
 #define READERS 4096
 /* Rows of a second at most. */
 #define ROWS_PER_SECOND 200
 #define ANSWERS_PER_SECOND 800
-/* Peers of a socket that are told apart while they wait for answers. */
+/* Most peers of a socket that are counted separately while they wait for answers. */
 #define ASKED 256
 /* Powers of two by which times are counted, the first from 0 to 2 us. */
 #define BUCKETS 24

@@ -1,5 +1,4 @@
-//! Which answers become rows where there are more than are wanted: those that took long for their socket, and one in so many of the
-//! others.
+//! Which answers become rows if there are too many: those that took long for their socket, and a sample of the others.
 
 use super::parse::Place;
 

@@ -1,8 +1,7 @@
 //! Requests, bytes and times of the machine's block devices, from `/proc/diskstats`.
 //!
-//! Whole devices only, those made of others (device-mapper, RAID, loop) included: a request to such a
-//! one is also a request to what it is made of, so that devices must not be added up. Which device the
-//! JVM's files are on is a fact (collector `facts`).
+//! Whole devices only, including those made of others (device-mapper, RAID, loop). A request to such a device is also a
+//! request to its parts, so devices must not be added up. The device of the JVM's files is a fact (collector `facts`).
 
 mod parse;
 

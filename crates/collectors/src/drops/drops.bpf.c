@@ -1,7 +1,7 @@
 /*
- * Packets that were dropped at the sockets of the target's network namespace because somebody did not
- * read fast enough. UDP has a tracepoint of its own; elsewhere the reason tells which drops are meant.
- * They happen in interrupts, not in the reader, so they are counted per local port.
+ * Packets that were dropped at the sockets of the target's network namespace because the receiver did not read fast
+ * enough. UDP has a tracepoint of its own; elsewhere the reason shows which drops are meant. They happen in interrupts,
+ * not in the reader, so they are counted per local port.
  */
 #include "../bpf/fathom.bpf.h"
 

@@ -1,8 +1,8 @@
 //! Packets dropped because a queue towards a reader was full.
 //!
-//! A receiver that is held up for some tens of milliseconds loses what does not fit into its buffer,
-//! and nobody tells it. Drops are counted in the kernel per local port and reason, over the target's
-//! network namespace; those at a port of the target become a row per burst.
+//! A receiver that is held up for some tens of milliseconds loses what does not fit into its buffer, and gets no error.
+//! Drops are counted in the kernel per local port and reason, over the target's network namespace; those at a port of
+//! the target become a row per burst.
 
 mod ports;
 mod reasons;

@@ -1,5 +1,5 @@
-//! Which of the kernel's drop reasons mean that a reader was too slow. Their numbers differ between
-//! kernels, so they are asked of the running one.
+//! Which of the kernel's drop reasons mean that a reader was too slow. Their numbers differ between kernels, so they
+//! are read from the running one.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 /*
- * How the watched processes end: with which code, which signal they were sent to end them and by whom, and whether the kernel
- * chose them because memory ran out. All of it is gone with the process, and only its parent gets it.
+ * How the watched processes end: with which code, which signal ended them and who sent it, and whether the kernel chose
+ * them because memory ran out. All of it is lost with the process, and only its parent gets it.
  */
 #include "../bpf/fathom.bpf.h"
 

@@ -1,4 +1,4 @@
-//! Facts by which many hosts and JVMs are compared: what is set, built in or given, and never what differs on every host anyway.
+//! Facts for comparing many hosts and JVMs: what is set, built in or given, and never what differs on every host anyway.
 
 use fathom_evidence::kinds::subject;
 use fathom_evidence::tables::Fact;

@@ -1,5 +1,5 @@
-//! Facts about block devices, told by what sysfs has of them and never by their numbers: the same
-//! number is a disk on one machine and a device-mapper volume on another.
+//! Facts about block devices, identified by their entries in sysfs and never by their numbers: the same number is a
+//! disk on one machine and a device-mapper volume on another.
 
 use std::path::Path;
 

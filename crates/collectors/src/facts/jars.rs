@@ -1,6 +1,6 @@
-//! Which Java libraries the process has, told by the names of its jars.
+//! Which Java libraries the process has, known by the names of its jars.
 //!
-//! Names on the command line and of open files; none is opened. What is in a jar of jars has no name here.
+//! Names on the command line and of open files; none is opened. Jars inside a jar are not found.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What does not change during a recording: the machine and its settings, the disks, the places of
-//! the target's files, its limits, its container's image, and its libraries: their builds, and which of them bind their calls lazily.
+//! What stays the same during a recording: the machine and its settings, the disks, the places of the target's files,
+//! its limits, its container's image, and its libraries: their builds, and which of them use lazy binding.
 //!
 //! Gathered once, at the first look; each fact that cannot be read is left out.
 

@@ -1,11 +1,11 @@
-//! Texts that tell how the machine and the process are set up.
+//! Parses texts that describe how the machine and the process are set up.
 
 use std::collections::BTreeSet;
 
 use crate::procfs::{lines, number, utf8, words};
 
-/// Options of the kernel's command line that bear on speed. The rest may hold anything, and is
-/// nobody's business. A name that ends with `*` stands for all that begin so.
+/// Options of the kernel's command line that affect speed. Other options may contain private data and are left out. A
+/// name that ends with `*` stands for all that begin so.
 const KERNEL_OPTIONS: &[&str] = &[
     "mitigations",
     "spectre_v2",

@@ -1,7 +1,7 @@
-//! The GC log that the JVM writes anyway, read along: the part of it that belongs to the recording, taken over at the end.
+//! Follows the GC log that the JVM writes anyway: the part that belongs to the recording is taken over at the end.
 //!
-//! It is found among the files that the process has open, so that its name means the right file in any container,
-//! and held open, so that a log that is rotated or removed meanwhile is still there. The JVM is not asked for anything.
+//! It is found among the open files of the process, so that its name means the right file in any container. It is held
+//! open, so that a log that is rotated or removed meanwhile is still readable. The JVM is not asked for anything.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! The thread that sleeps, and what it says of each late wake-up.
+//! The thread that sleeps, and what it reports about each late wake-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ pub(super) struct Heart {
 }
 
 impl Heart {
-    /// Starts a thread that wakes up each `period` and tells of delays from `threshold` on.
+    /// Starts a thread that wakes up each `period` and reports delays from `threshold` on.
     pub(super) fn start(period: Duration, threshold: Duration) -> std::io::Result<Heart> {
         let (sender, beats) = sync_channel(WAITING);
         let stop = Arc::new(AtomicBool::new(false));

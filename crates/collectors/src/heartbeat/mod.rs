@@ -1,17 +1,17 @@
-//! A thread that does nothing but sleep for 4 ms at a time, and tells when it was woken late: what
-//! happens to it happens to any thread of the machine, with Java or without.
+//! A thread that only sleeps, for 4 ms at a time, and reports when it was woken late: what happens to it happens to any
+//! thread of the machine, with Java or without.
 //!
-//! - It runs in Fathom's control group, so that the JVM's CPU quota does not stop it: a JVM that is
-//!   throttled stops while this goes on. (Where Fathom is run inside of the JVM's group, a fact says so.)
-//! - It has the ordinary scheduling class and priority: it is to feel what an ordinary thread feels.
-//! - It is one thread and bound to no CPU. One per CPU would tell which CPU was taken, but a wake-up
-//!   costs 10 to 20 µs, 0.3 to 0.5 % of a core at 250 per second: for a machine of 64 CPUs that would
-//!   be a burden of its own. Which CPU was taken is told by stolen time per CPU (collector `machine`).
-//! - A delay has two parts: the thread was runnable and had no CPU (the scheduler accounts that to
-//!   it), or it was not even made runnable, as no CPU took the timer's interrupt: the machine stood
-//!   still. The first is contention among programs, the second comes from below: a hypervisor that
-//!   gave no time, firmware, a kernel with interrupts off.
-//! - A machine whose clocks stop while it stands (a snapshot, some live migrations) shows nothing.
+//! - It runs in Fathom's control group, so the JVM's CPU quota does not stop it: a throttled JVM stops while this
+//!   continues. (If Fathom runs inside the JVM's group, a fact says so.)
+//! - It has the ordinary scheduling class and priority, so that it suffers the same delays as an ordinary thread.
+//! - It is one thread, not bound to a CPU. One thread per CPU would show which CPU was taken, but a wake-up costs 10 to
+//!   20 µs, 0.3 to 0.5 % of a core at 250 per second: too much on a machine of 64 CPUs. Stolen time per CPU shows which
+//!   CPU was taken (collector `machine`).
+//! - A delay has two parts. Either the thread was runnable and had no CPU (the scheduler accounts that to it), or it
+//!   was not even made runnable, because no CPU took the timer's interrupt: the machine stood still. The first is
+//!   contention among programs. The second comes from below: a hypervisor that gave no time, firmware, a kernel with
+//!   interrupts off.
+//! - A machine whose clocks stop while it is suspended (a snapshot, some live migrations) shows nothing.
 
 mod beat;
 mod histogram;

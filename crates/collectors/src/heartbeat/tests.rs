@@ -1,4 +1,4 @@
-//! A heart that beats in this process, and delays that are made up.
+//! A heartbeat in this process, and artificial delays.
 
 use fathom_evidence::detail::from_text;
 

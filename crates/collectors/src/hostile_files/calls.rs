@@ -1,4 +1,4 @@
-//! The calls that meet files of foreign processes. Each of them needs the proof that the thread has the process's rights; there
+//! The calls that open files of foreign processes. Each needs the proof that the thread has the process's rights; there
 //! is no other way to make one (`.ci/checks/files` sees to that).
 
 use std::fs::File;
@@ -12,13 +12,13 @@ use rustix::io::Errno;
 
 use super::Acting;
 
-/// A lookup that a rename went through is tried again, this often at most: somebody may rename without end.
+/// A lookup that a rename interrupted is tried again, at most this often: a hostile process may rename without end.
 const LOOKUPS_MAX: usize = 16;
 
 /// Opened as a place only, without any effect on what is there.
 pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// Reading that waits for nobody: not for the other end of a pipe, nor for the holder of a lease.
+/// Reading that never waits: not for the other end of a pipe, nor for the holder of a lease.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// Looks up a path as if `root` were ours: neither `..` nor a link leads out of it.

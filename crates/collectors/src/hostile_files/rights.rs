@@ -1,12 +1,12 @@
 //! The rights of a process, taken on by the calling thread for a moment.
 //!
-//! A process may name any file, also one that it could never open: it passes a descriptor without rights of its own, a link,
-//! a hard link. Whoever opens what it named with more rights than the process has reads that file for it. So what a process
-//! named is opened with its user, its group, its other groups, and without the right to pass over permissions that it lacks.
-//! The kernel then refuses what it would refuse the process.
+//! A process may name any file, also one that it could never open: it passes a descriptor without rights of its own, a
+//! link, a hard link. A program that opens such a file with more rights than the process has reads that file for it. So
+//! files that a process named are opened with its user, its group, its other groups, and without the right to override
+//! permissions that it lacks. The kernel then refuses what it would refuse the process.
 //!
-//! Threads of one process may have different users in Linux; the C library hides that by changing all of them, so these are
-//! the bare calls.
+//! Threads of one process may have different users in Linux; the C library hides that by changing all of them, so this
+//! module makes the system calls directly.
 
 use std::io;
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
-//! Runs of collectors as what they are to the application: pauses, with what was in use when they were over.
+//! Turns runs of collectors into pauses of the application, with the memory in use after them.
 //!
-//! A JVM that collects all the time answers nobody, but keeps these counters. They have the last run only: of runs that
-//! follow each other faster than the looks, the sum of their lengths is known, and stands as one pause.
+//! A JVM that collects all the time answers no request, but keeps these counters. They describe only the last run: if
+//! several runs follow each other faster than the looks, only the sum of their lengths is known, and it becomes one pause.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{Gc, to_text};
@@ -13,7 +13,7 @@ use crate::jvm_counters::Counters;
 /// What the JVM writes while it does not collect.
 const NO_CAUSE: &str = "No GC";
 
-/// One pause, or several that cannot be told apart.
+/// One pause, or several that cannot be separated.
 pub(super) struct Pause<'a> {
     pub(super) collector: &'a str,
     pub(super) from_ns: i64,

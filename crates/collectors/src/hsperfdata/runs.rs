@@ -1,8 +1,7 @@
 //! Runs of collectors, from the instants at which each was last entered and left.
 //!
-//! The counters state these instants in time since the JVM started, and when that was is known only
-//! roughly. Each look narrows it down: an instant that is new now lies between the last look and
-//! this one.
+//! The counters give these instants as time since the JVM started, and that start is known only roughly. Each look
+//! narrows it down: an instant that is new now lies between the last look and this one.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{Gc, to_text};

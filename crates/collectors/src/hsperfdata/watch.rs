@@ -1,4 +1,4 @@
-//! Which counters of the JVM become which words, and when they are written.
+//! Which counters of the JVM become which words of the schema, and when they are written.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::counter;

@@ -1,9 +1,9 @@
-//! What only the JVM itself can tell and tells at little cost: its flags, its system properties, and how
-//! full the code cache is. Diagnostic commands over the attach socket.
+//! What only the JVM itself knows and reports cheaply: its flags, its system properties, and the use of the code cache.
+//! Diagnostic commands over the attach socket.
 //!
-//! The code cache is asked for each second (0.05 ms of the JVM's attach thread, no safepoint) although
-//! Flight Recorder has it as well: that one's file comes at the end, or not at all. Names of threads are
-//! not asked for: the command that has them stops all threads at a safepoint and walks every stack.
+//! The code cache is queried each second (0.05 ms of the JVM's attach thread, no safepoint) although Flight Recorder
+//! has it as well: Flight Recorder's file comes at the end, or not at all. Names of threads are not queried: that
+//! command stops all threads at a safepoint and walks every stack.
 
 mod parse;
 
@@ -26,7 +26,7 @@ const UNANSWERED_MAX: u32 = 3;
 /// Looks that are left out then.
 const RESTS: u32 = 9;
 
-/// Less than for a command that somebody waits for: the next look comes anyway.
+/// Less than for a command whose answer is awaited: the next look comes anyway.
 const LOOK_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) struct Jcmd;
@@ -107,7 +107,7 @@ impl Observer for Asking {
                 self.unanswered = 0;
                 add_code_cache(&text, self.clock.now_ns(), found);
             }
-            // That it has ended is told by others.
+            // Other collectors report the end of the JVM.
             Err(AttachError::Ended(_)) => (self.unanswered, self.rests) = (1, u32::MAX),
             Err(error) if error.is_unknown_command() => {
                 self.rests = u32::MAX;

@@ -1,6 +1,6 @@
-//! What a JVM of JDK 8 or 11 recorded and leaves when it ends: it keeps in memory what newer ones write to a file once a
-//! second, so that there is nothing to follow. It is told to write all of it when it ends in order. One that is killed
-//! leaves nothing.
+//! What a JVM of JDK 8 or 11 recorded and leaves when it ends. It keeps in memory what newer ones write to a file once
+//! a second, so there is nothing to follow. It is configured to write all of it at a normal end. A killed JVM leaves
+//! nothing.
 
 use crate::attach::PrivateFolder;
 use crate::raw::{self, Raw};
@@ -25,7 +25,7 @@ impl AtExit {
         if is_followed { None } else { PrivateFolder::make_for_the_end(target).ok().map(AtExit) }
     }
 
-    /// How a recording is told.
+    /// The option in the command that starts a recording.
     pub(super) fn option(&self) -> String {
         format!(" dumponexit=true filename={}", self.0.inner_path(FILE))
     }

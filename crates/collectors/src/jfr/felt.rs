@@ -1,4 +1,4 @@
-//! For how long the service feels that Flight Recorder was started: until its compilers have done again what was thrown away.
+//! How long a start of Flight Recorder slows the service: until its compilers have recompiled what was thrown away.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! JDK Flight Recorder with settings of our own.
 //!
-//! A recording is started and ended with ours, bounded in age and size; on request it goes on (`--keep-ring`), so that
-//! the next recording has the time before it. With `--jfr auto` what the service itself records is taken, and nothing is
-//! started beside it; nor in a JVM of JDK 17 or older, where the first start throws away compiled code
-//! ([`crate::policy`]). The time for which a start is felt is marked.
+//! A recording is started and ended with ours, bounded in age and size; on request it continues (`--keep-ring`), so
+//! that the next recording has the time before it. With `--jfr auto` a recording of the service itself is used and
+//! nothing is started beside it. Nothing is started in a JVM of JDK 17 or older either, where the first start throws
+//! away compiled code ([`crate::policy`]). The time for which a start slows the service is marked.
 
 mod at_exit;
 mod felt;
@@ -201,7 +201,7 @@ fn start(attach: &Attach, target: &Target, name: &str, at_exit: Option<&AtExit>)
     parse::started(&said).map_err(|says| Refusal::new(format!("Flight Recorder did not start: {says}"), ""))
 }
 
-/// The files that it writes, where the JVM tells of them: of those that JDK 8 and 11 have nothing could be read.
+/// The files that it writes, if the JVM reports where they are. From the files of JDK 8 and 11 nothing could be read.
 fn repository(attach: &Attach, target: &Target) -> Option<Repository> {
     let path = properties::value_of(&attach.properties().ok()?, "jdk.jfr.repository")?;
     Repository::open(target, &path).ok()
@@ -337,7 +337,7 @@ impl Running {
         dump(&self.attach, &self.target, &self.recording.name, self.from.elapsed().as_secs() + 1, &self.raw)
     }
 
-    /// Ends the recording in the JVM, unless it is somebody's or is to go on.
+    /// Ends the recording in the JVM, unless it is not ours or is to continue.
     fn stop(&mut self) {
         if self.target.is_alive() {
             self.recording.end(&self.attach);

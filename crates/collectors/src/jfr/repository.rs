@@ -1,6 +1,6 @@
-//! The files that Flight Recorder writes while it records, held open for the case that the JVM ends
-//! before it can be asked for a copy: it removes them when it ends in order, and leaves the last one
-//! unfinished when it is killed. A file that is open stays readable either way.
+//! The files that Flight Recorder writes while it records, held open in case the JVM ends before it can be asked for a
+//! copy: the JVM removes them at a normal end, and leaves the last one unfinished when it is killed. An open file stays
+//! readable either way.
 
 use std::collections::BTreeMap;
 use std::fs::File;

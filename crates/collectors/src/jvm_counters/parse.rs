@@ -1,8 +1,8 @@
 //! The file of the JVM's counters: bytes to names, places and values. No I/O, no evidence.
 //!
-//! A prologue of 32 bytes, then entries that each state their length. The bytes are whatever the
-//! process has in its memory, so every length and offset is checked before it is used. Where the
-//! counters are does not change while the JVM lives; new ones are added at the end.
+//! A prologue of 32 bytes, then entries that each state their length. The bytes come from the memory of the process and
+//! may hold anything, so every length and offset is checked before use. The positions of counters do not change while
+//! the JVM lives; new ones are added at the end.
 
 use std::collections::HashMap;
 

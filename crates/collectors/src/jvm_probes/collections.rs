@@ -1,8 +1,8 @@
-//! Collections: the pauses of the VM thread, and cycles beside the application, with the memory before and after.
+//! Collections: the pauses of the VM thread, and concurrent cycles, with the memory before and after.
 //!
-//! `gc__begin` and `gc__end` enclose what one operation of the VM thread collects, which may be a young
-//! collection and a full one after it. Which it was tell the memory managers, that each report all pools
-//! before and after their part; where these are not followed, the JVM's counters of how long each collector has run.
+//! `gc__begin` and `gc__end` enclose what one operation of the VM thread collects, which may be a young collection and
+//! a full one after it. The memory managers show which it was: each reports all pools before and after its part. If
+//! these are not followed, the JVM's counters of how long each collector has run show it.
 
 use std::collections::HashMap;
 

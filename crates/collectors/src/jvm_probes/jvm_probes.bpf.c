@@ -1,9 +1,8 @@
 /*
- * What the JVM tells at the probes that are built into libjvm. Each costs the thread that comes by a
- * trap of 1-2 us, so every probe is counted, and what it sends each second is bounded; user space
- * takes a probe out that is met too often.
+ * What the JVM reports at the probes that are built into libjvm. Each hit costs the thread a trap of 1-2 us, so every
+ * probe is counted, and what it sends each second is bounded; user space removes a probe that is hit too often.
  *
- * One program serves all probes: its cookie says which place it is at, and the place what to read there.
+ * One program serves all probes: its cookie identifies the place, and the place says what to read there.
  */
 #include "../bpf/budget.bpf.h"
 

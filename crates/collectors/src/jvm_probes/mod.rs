@@ -1,13 +1,13 @@
-//! What the JVM is at, from the probes that are built into libjvm: no attaching, no agent, no answer needed.
+//! What the JVM is doing, from the probes that are built into libjvm: no attaching, no agent, no answer needed.
 //!
-//! Safepoints, operations of the VM thread, collections with their memory pools, compilations, on the kernel's
-//! own clock. The JVM comes by a probe and the kernel runs a program there; a JVM that is stopped, out of CPU
-//! or collecting all the time is seen as well as any other. Constraints:
+//! Safepoints, operations of the VM thread, collections with their memory pools, compilations, on the kernel's own
+//! clock. When the JVM reaches a probe, the kernel runs a program there. So a JVM that is stopped, out of CPU or
+//! collecting all the time is observed as well as any other. Constraints:
 //!
-//! * **Not felt.** Each probe that is met costs 1-2 µs. A part that is met more often than
-//!   [`PER_SECOND`] is taken out again, and that is told.
-//!   What each collection was, and what it left, is then told by the JVM's own counters, which are read at its ends.
-//! * **The file itself.** Places are those of the file that is mapped, not of one with its name; probes are set in this process only.
+//! * **Not felt.** Each hit of a probe costs 1-2 µs. A part that is hit more often than [`PER_SECOND`] is removed
+//!   again, and that is reported. The kind of each collection and the memory after it then come from the JVM's own
+//!   counters, which are read at its ends.
+//! * **The file itself.** Places are those of the mapped file, not of one with its name; probes are set in this process only.
 //! * **A stand-in.** Flight Recorder knows more of the same; the account prefers it where both cover the time.
 
 mod collections;
@@ -52,7 +52,7 @@ const RING_BYTES: u32 = 1 << 20;
 /// each, and a second of all that a JVM which collects and stops a hundred times a second tells.
 const SPARING_RING_BYTES: u32 = 1 << 18;
 
-/// Pieces of compiled code that came into use, and that were given up, since the recording began: nobody else counts them.
+/// Pieces of compiled code that came into use, and that were given up, since the recording began. Counted only here.
 const CODE_LOADED_COUNT: &str = "code_loaded_count";
 const CODE_UNLOADED_COUNT: &str = "code_unloaded_count";
 
@@ -266,7 +266,7 @@ impl Observed {
         }
     }
 
-    /// Ends go last, as they came first. What had begun is forgotten when no more beginnings come: nobody will see its end.
+    /// Ends go last, as they came first. What had begun is forgotten when no more beginnings come: its end will not be seen.
     fn take_out(&mut self, mut part: Part, found: &mut Recording) {
         while part.links.pop().is_some() {}
         self.take_events(found);

@@ -7,7 +7,7 @@ use super::NAME;
 use super::probes::SIZES;
 use crate::hsperfdata::scope;
 
-/// Segments of the code cache that are told; there are three or one.
+/// Segments of the code cache that are reported; there are three or one.
 const SEGMENTS_MAX: usize = 8;
 
 /// What some pools hold together; `None` when there is no such pool.

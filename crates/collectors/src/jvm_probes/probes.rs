@@ -1,4 +1,4 @@
-//! The probes that are followed, and what each of them tells.
+//! The probes that are followed, and what each of them reports.
 
 use fathom_symbols::elf::{Argument, Operand, Probe as Found};
 
@@ -147,7 +147,7 @@ pub(super) const COLLECTORS: usize = 3;
 /// Sizes of the heap that are read.
 pub(super) const SIZES: usize = 6;
 
-/// What is told when collections begin, and when they end: whether it was asked for as a full one, then the counters.
+/// What is sent when collections begin, and when they end: whether a full one was requested, then the counters.
 const AT_BEGIN: &[Number] = &[Number::Argument(0), Number::Ran(0), Number::Ran(1), Number::Ran(2)];
 const AT_END: &[Number] = &[
     Number::Ran(0),

@@ -1,4 +1,4 @@
-//! Safepoints and what the VM thread does at them.
+//! Safepoints and the work of the VM thread at them.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, Safepoint, VmOperation};

@@ -1,4 +1,4 @@
-//! What becomes of events, without a JVM.
+//! How events are processed, without a JVM.
 
 use fathom_evidence::detail::{Compilation, Gc, Safepoint, VmOperation, from_text};
 use fathom_evidence::kinds::span;
@@ -149,7 +149,7 @@ fn a_young_and_a_full_collection_of_one_operation_are_two_pauses() {
     assert_eq!(rows, [500.0, 900.0, 900.0, 890.0]);
 }
 
-/// A collection of which nobody reports pools: the numbers at its ends are the full flag and the counters.
+/// A collection without reported pools: the numbers at its ends are the full flag and the counters.
 fn counted(began_ns: i64, ended_ns: i64, ran_before: [i64; 3], at_end: [i64; 9]) -> Vec<Event> {
     let [first, second, third] = ran_before;
     vec![

@@ -1,4 +1,4 @@
-//! What a command line of Java tells: text to text, no I/O.
+//! Parses a command line of Java: text to text, no I/O.
 
 /// Options of the launcher that take the next argument.
 const WITH_VALUE: &[&str] = &[

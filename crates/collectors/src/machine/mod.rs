@@ -1,9 +1,9 @@
-//! The CPUs of the machine: what they do, what was stolen from them, context switches, interrupts,
-//! and how many threads want to run.
+//! The CPUs of the machine: what they do, stolen time, context switches, interrupts, and the number of runnable
+//! threads.
 //!
-//! On a machine with many CPUs a row per CPU and mode each 100 ms would be a flood: the sums come
-//! each 100 ms, single CPUs each second, except for stolen time. `/proc/interrupts` can be a megabyte
-//! there and is read once a second, or more rarely when that is dear.
+//! On a machine with many CPUs a row per CPU and mode each 100 ms would be a flood. So sums are written each 100 ms and
+//! single CPUs each second, except for stolen time. `/proc/interrupts` can be a megabyte there and is read once a
+//! second, or more rarely when that is expensive.
 
 mod parse;
 

@@ -1,9 +1,9 @@
-//! Memory of the machine and of the target: faults, huge pages, reclaim, compaction, refaults, swap,
-//! pressure, and what the process has resident.
+//! Memory of the machine and of the target: faults, huge pages, reclaim, compaction, refaults, swap, pressure, and the
+//! resident memory of the process.
 //!
-//! `smaps_rollup` is dear: the kernel walks every page of the process, some ms per GiB, and before
-//! Linux 5.10 it kept the process from mapping memory meanwhile. It is read at a pace that keeps its
-//! cost small, and on such kernels not at all for a large process.
+//! `smaps_rollup` is expensive: the kernel walks every page of the process, some ms per GiB, and before Linux 5.10 it
+//! kept the process from mapping memory meanwhile. It is read at a pace that keeps its cost small, and on such kernels
+//! not at all for a large process.
 
 mod parse;
 
@@ -26,7 +26,7 @@ const SOURCE: &str = "memory";
 /// Time from one look to the next.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Time between two looks at `smaps_rollup`, which tells of huge pages and shared memory; how much is resident comes from
+/// Time between two looks at `smaps_rollup`, which shows huge pages and shared memory; the resident size comes from
 /// `status` each second.
 const ROLLUP_PERIOD: Duration = Duration::from_secs(5);
 

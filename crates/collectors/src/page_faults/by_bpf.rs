@@ -98,7 +98,7 @@ impl ByBpf {
 
     /// Writes the counts that changed, and makes room when threads come and go.
     fn count(&mut self, found: &mut Recording) {
-        // Whoever has ended by now takes no more faults, so that its last counts are read before it is forgotten.
+        // A thread that has ended takes no more faults, so that its last counts are read before it is forgotten.
         let ended = self.threads.is_filling().then(|| self.target.ended_among(self.threads.tids()));
         self.threads.read();
         self.rows.read();

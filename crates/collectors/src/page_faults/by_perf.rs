@@ -1,9 +1,9 @@
-//! Page faults seen by the kernel's events of each thread, for those who may not bring programs into the kernel: a
-//! process of one's own user needs no right at all for it (`perf_event_paranoid` up to 2).
+//! Page faults seen by the kernel's events of each thread, for users who may not load programs into the kernel: for a
+//! process of the same user it needs no right at all (`perf_event_paranoid` up to 2).
 //!
-//! Each thread has a ring. A record says that a fault begins, another that it has been served; of major ones it has
-//! the registers and a piece of the stack, which would be too much for each of the many minor ones. What the thread
-//! waited for in the kernel is not to be had this way.
+//! Each thread has a ring. One record says that a fault begins, another that it has been served. Records of major
+//! faults have the registers and a piece of the stack, which would be too much for the many minor ones. What the thread
+//! waited for in the kernel is not available this way.
 
 mod event;
 mod switches;

@@ -1,12 +1,11 @@
 //! Page faults with their latency, thread, place and stacks.
 //!
-//! A fault that waits for a disk stops one thread for as long as the disk takes, and no profiler of
-//! CPU time shows it. Faults are told by how long they took, never by whether the kernel calls them
-//! major: waiting for a page that somebody else is reading counts as minor. Programs in the kernel
-//! ([`by_bpf`]) count every fault there; only those above the threshold leave it, with what the thread
-//! waited for there, and its registers and a copy of its stack, as the code that faults first (loader, C
-//! library) has no frame pointers. Where programs are not allowed, the kernel's events of faults are read
-//! one by one ([`by_perf`]): the same latencies, but not what was waited for.
+//! A fault that waits for a disk stops one thread for as long as the disk takes, and no profiler of CPU time shows it.
+//! Faults are classified by how long they took, never by whether the kernel calls them major: waiting for a page that
+//! another thread is reading counts as minor. Programs in the kernel ([`by_bpf`]) count every fault there; only those
+//! above the threshold leave it, with what the thread waited for there, and its registers and a copy of its stack, as
+//! the code that faults first (loader, C library) has no frame pointers. Where programs are not allowed, the kernel's
+//! events of faults are read one by one ([`by_perf`]): the same latencies, but not what was waited for.
 
 mod by_bpf;
 mod by_perf;

@@ -4,27 +4,26 @@
  * so the two are paired by thread. What the thread waited for meanwhile is its kernel stack when it
  * gets the CPU again.
  *
- * A fault that waited is not served when a signal came meanwhile (a profiler sends them all the time):
- * the thread first handles the signal and then touches the page again, which by now is there. The wait
- * belongs to that second fault, which would look short; what the handler touches comes in between, and
- * the handler's own time is no part of it.
+ * A fault that waited is not served when a signal came meanwhile (a profiler sends them all the time). The thread first
+ * handles the signal and then touches the page again, which by then is there. The wait belongs to that second fault,
+ * which would look short. Faults of the handler come in between, and the handler's own time does not count.
  *
- * Other faults are never served: the signal is their purpose. JDK 8 takes the right to write from a page, which
- * each thread writes at a place of its own, so that those threads wait for it in the handler; later the page
- * may be written again, and a thread that does so takes a fault there or none. Who comes back to a fault is
- * therefore at the same instruction, and has waited anew where it was interrupted anew.
+ * Other faults are never served: the signal is their purpose. JDK 8 makes a page read-only that each thread writes at a
+ * place of its own, so that those threads wait for it in the handler. Later the page is writable again, and a thread
+ * that writes it takes a fault there or none. So a thread that returns to a fault is at the same instruction, and if it
+ * was interrupted again, it has waited again.
  */
 #include "../bpf/slot_table.bpf.h"
 #include "../bpf/user_state.bpf.h"
 
 #define KERNEL_FRAMES 48
 #define BUCKETS 40
-/* The smallest page; where pages are larger, whoever repeats a fault repeats the address. */
+/* The smallest page; where pages are larger, a repeated fault repeats the address. */
 #define PAGE_BYTES 4096
 
 /* A signal's handler is done within this time, as the thread goes on with what it did. */
 #define HANDLED_NS 100000000
-/* Whoever reads a page and then writes it does so within this time; later the page's rights have changed. */
+/* A thread that reads a page and then writes it does so within this time; later the page's rights have changed. */
 #define REPEATED_NS 10000000
 
 const volatile struct {

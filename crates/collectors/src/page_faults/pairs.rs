@@ -1,24 +1,24 @@
 //! Beginnings and ends of one thread's page faults, put together.
 //!
-//! A fault that waited is not served when a signal came meanwhile: the thread handles the signal and touches the page
-//! again with the same instruction, which by now is there. The two are told as one fault, the handler's time included, as
-//! events of faults alone do not tell when the wait was over. For the same reason a fault whose purpose is the signal (JDK 8 has a page
-//! that threads may not write for a moment) is one with a later fault of the same instruction, if that is the thread's next one there.
+//! A fault that waited is not served when a signal came meanwhile: the thread handles the signal and touches the page again with
+//! the same instruction, which by then is there. The two are reported as one fault, including the handler's time, because events of
+//! faults alone do not show when the wait was over. For the same reason a fault whose purpose is the signal (JDK 8 has a page that
+//! threads may not write for a moment) is one with a later fault of the same instruction, if that is the thread's next one there.
 
 use super::parse::ThreadFaults;
 use super::{BUCKETS, Fault};
 
-/// The smallest page; where pages are larger, whoever repeats a fault repeats the address.
+/// The smallest page; where pages are larger, a repeated fault repeats the address.
 const PAGE_BYTES: u64 = 4096;
 
 /// A thread is back at a page that it waited for after so many faults of the handler, and after so long, at most.
 const HANDLER_FAULTS: u32 = 16;
 const AWAY_NS: i64 = 10_000_000_000;
 
-/// Whoever reads a page and then writes it does so within this time; later the page's rights have changed.
+/// A thread that reads a page and then writes it does so within this time; later the page's rights have changed.
 const REPEATED_NS: i64 = 10_000_000;
 
-/// What the kernel tells of the faults of a thread, in order of time.
+/// What the kernel reports about the faults of a thread, in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// A fault begins.
@@ -200,7 +200,7 @@ mod tests {
         check(&same, &[(10, 5), (20, 1)], (0, 1, 5));
         let not_known = [begins(10, PAGE), served(15), Event::Lost, begins(20, PAGE), served(21)];
         check(&not_known, &[(10, 5), (20, 1)], (0, 0, 0));
-        // Somebody took the right to write it meanwhile.
+        // Meanwhile the right to write it was taken away.
         let later = 15 + REPEATED_NS;
         let rights = [begins(10, PAGE), served(15), begins(later, PAGE), served(later + 1)];
         check(&rights, &[(10, 5), (later, 1)], (0, 0, 0));

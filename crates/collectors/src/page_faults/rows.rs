@@ -1,4 +1,4 @@
-//! What is written of page faults, whoever saw them.
+//! The rows of page faults, from both ways to observe them.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, PageFault};
@@ -81,7 +81,7 @@ impl Rows {
             address: Some(fault.address),
             instruction: fault.instruction,
             instruction_path: fault.instruction.and_then(|instruction| self.symbols.place(instruction).path),
-            // Memory without a file is told by its kind.
+            // Memory without a file is identified by its kind.
             path: Some(place.path.unwrap_or_else(|| place.name.clone())),
             section: place.section,
             file_offset: place.file_offset,

@@ -1,4 +1,4 @@
-//! Faults that this process takes itself, so that their number and latency are known; seen both ways.
+//! Faults of this process itself, so that their number and latency are known; observed both ways.
 
 mod lazy_binding;
 mod unprivileged;

@@ -1,4 +1,4 @@
-//! What is asked of the kernel for an event.
+//! The attributes of an event that the kernel is asked for.
 
 use std::mem::size_of;
 

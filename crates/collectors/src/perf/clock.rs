@@ -1,8 +1,8 @@
 //! The clock of perf events, beside the monotonic one.
 //!
-//! Events could be asked for the monotonic clock. But where somebody else has opened the same event for the same
-//! thread, Linux 6.2 and later give both the time of one of their clocks. So it is the usual clock that is asked for, and
-//! how far it is from the monotonic one is measured at an event of our own.
+//! Events could use the monotonic clock. But if another program has opened the same event for the same thread, Linux
+//! 6.2 and later give both the time of one of their clocks. So the usual clock is requested, and its distance from the
+//! monotonic one is measured at an event of our own.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -87,7 +87,7 @@ mod tests {
         let first_ns = clock.ahead_ns();
         clock.read().unwrap();
         let apart_ns = (clock.ahead_ns() - first_ns).abs();
-        // Whoever disturbs all eight readings disturbs them by less than a second.
+        // A disturbance of all eight readings is less than a second.
         assert!(apart_ns < 1_000_000_000, "{apart_ns}");
     }
 }

@@ -1,4 +1,4 @@
-//! The ring that the kernel writes the records of a thread into.
+//! The ring into which the kernel writes the records of a thread.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-/// Where the first page tells how far the kernel has written, and is told how far was read.
+/// Where the first page has the kernel's write position, and takes our read position.
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
 

@@ -1,5 +1,5 @@
-//! When the recorder itself did not run: somebody stopped it, it had no CPU, or its disk hung. What was looked at now and then was not looked
-//! at meanwhile, which must not be taken for a time in which nothing happened.
+//! When the recorder itself did not run: it was stopped, it had no CPU, or its disk hung. Periodic looks did not happen
+//! meanwhile, and this must not be taken for a time in which nothing happened.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

@@ -1,4 +1,4 @@
-//! What is known of a recording before anything was observed.
+//! What is known of a recording before the observation begins.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::subject;

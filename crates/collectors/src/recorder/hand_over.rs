@@ -1,6 +1,6 @@
-//! What somebody who has watched a JVM hands to its recorder: the rows of the time before, and observers that are at work.
+//! What a previous watcher of a JVM hands to its recorder: the rows of the time before, and running observers.
 //!
-//! They go on in the recording without a gap: what they count does not begin anew, and nothing is in the kernel twice.
+//! They continue in the recording without a gap: their counts do not restart, and nothing is in the kernel twice.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -81,7 +81,7 @@ pub(super) fn work(
         let own_threads_ns = observer.own_threads_cpu_ns();
         let files = observer.finish(&mut last);
         let cpu_ns = thread_cpu_ns() + own_threads_ns;
-        // Nobody listens any more when the recorder has given up on this collector.
+        // The receiver is gone when the recorder has given up on this collector.
         let _ = messages.send(Message::Found { name, found: Box::new(last), cpu_ns });
         let _ = messages.send(Message::Ended { name, files });
     }
@@ -131,7 +131,7 @@ pub(super) fn rows(found: &Recording) -> usize {
     found.samples.len() + found.spans.len() + found.counters.len() + found.logs.len()
 }
 
-/// What is kept of something found that nobody takes: names and facts, and that the rest is lost.
+/// What is kept of rows that are not wanted: names and facts, and a note that the rest is lost.
 fn without_rows(mut found: Recording, name: &'static str) -> Recording {
     let rows = rows(&found);
     (found.samples, found.spans) = Default::default();

@@ -1,4 +1,4 @@
-//! Kinds of waits, and how many long ones of each are kept.
+//! Kinds of waits, and how many long waits of each kind are kept.
 
 use fathom_evidence::system_calls;
 

@@ -1,17 +1,17 @@
-//! When threads are off the CPU: what they wait for, and what runs while they wait for a CPU.
+//! When threads are off-CPU: what they wait for, and what runs while they wait for a CPU.
 //!
-//! Two things are kept of every switch: how often and how long each thread waited, by kind of wait,
-//! added up in the kernel (an account of time needs all of it, however short); and single long waits
-//! with the kernel stack, who woke the thread, or who had its CPU. Idle threads wait long all the time
-//! and would flood the recording, so of each kind of wait only about a hundred a second are kept: when
-//! more pass, the limit of that kind doubles, which keeps the longest ones. Those left out are counted.
+//! Two things are kept of every switch: how often and how long each thread waited, by kind of wait, added up in the
+//! kernel (an account of time needs all of it, however short); and single long waits with the kernel stack, the thread
+//! that woke it, or the thread that had its CPU. Idle threads wait long all the time and would flood the recording. So
+//! of each kind of wait only about a hundred a second are kept: when more pass, the limit of that kind doubles, which
+//! keeps the longest ones. Those left out are counted.
 //!
-//! User stacks are not taken: at the moment when a long wait is known to be one, the memory of the
-//! thread is not mapped, and copying stacks at each switch costs more than the switch. Slow system
-//! calls and page faults have them. Of waits that go on when the recording ends, which nobody else tells of (threads that
-//! hang, or that nobody needs), they are read from the target's memory.
+//! User stacks are not taken: at the moment when a long wait is known to be one, the memory of the thread is not
+//! mapped, and copying stacks at each switch costs more than the switch. Slow system calls and page faults have them.
+//! For waits that continue when the recording ends, and that no other collector reports (threads that hang, or that are
+//! never needed), user stacks are read from the target's memory.
 //!
-//! Who watches all the time gets looks at threads in place of all this ([`standing`]).
+//! Continuous monitoring looks at threads in place of all this ([`standing`]).
 
 mod kinds;
 mod parse;
@@ -144,7 +144,7 @@ struct Observed {
     symbols: Symbols,
     clock: Clock,
     target: Target,
-    /// Whether somebody else looks at waiting threads.
+    /// Whether another collector looks at waiting threads.
     profiler: Profiler,
     /// By thread.
     counted: Increments<u32, Sums>,

@@ -76,7 +76,7 @@ impl Unfinished {
         Some(Unfinished { wait: LongWait::parse(bytes)?, registers: [(); REGISTERS].map(|()| all.next().unwrap_or(0)) })
     }
 
-    /// As far as somebody looked.
+    /// The part of it that was observed.
     pub(super) fn since(mut self, at_ns: i64) -> Unfinished {
         let end_ns = self.wait.began_ns.saturating_add(self.wait.duration_ns);
         self.wait.began_ns = self.wait.began_ns.max(at_ns);

@@ -95,7 +95,7 @@ struct stint {
 	char name[16];
 };
 
-/* The last stints of each CPU: a thread that waits for it is told who ran longest meanwhile. */
+/* The last stints of each CPU: for a thread that waits for it, they show who ran longest meanwhile. */
 #define STINTS 16
 struct history {
 	__u64 next;
@@ -368,8 +368,8 @@ struct bpf_iter__task {
 } KERNEL_TYPE;
 
 /*
- * Run by user space for each task: who waits and was not woken yet tells of its wait by itself at no time. Of threads that have not run
- * since the recording began it is not known since when they wait: 0. Where some threads had no place, nobody knows which have run.
+ * Run by user space for each task: a thread that waits and was not woken yet never reports its wait by itself. If a thread has not run
+ * since the recording began, the start of its wait is not known: 0. If some threads had no place, it is not known which have run.
  */
 SEC("iter/task")
 int waits_still(struct bpf_iter__task *at)

@@ -1,4 +1,4 @@
-//! Sockets that wait for connections: how many stand in their queues, how many may, and how many were turned away.
+//! Listening sockets: how many connections are in their queues, how many may be, and how many were refused.
 
 use std::io;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Listeners {
         Listeners { kernel: SockDiag::of(target), limit: RateLimit::every(PERIOD) }
     }
 
-    /// Whether the kernel tells of them.
+    /// Whether the kernel reports them.
     pub(super) fn are_seen(&self) -> bool {
         self.kernel.is_ok()
     }

@@ -1,10 +1,10 @@
 //! The target's sockets: how full their queues are and what UDP dropped, and the protocol counters of
 //! its network namespace.
 //!
-//! Each UDP socket that lives for longer than a look (or has anything queued) and each listening TCP
-//! socket has numbers of its own; the latter are asked for by themselves (`listeners`). Of other TCP sockets, of
-//! which there may be 100,000, only the sums and the fullest are told. The tables are made anew by the
-//! kernel at each reading, so that large ones are read more rarely.
+//! Each UDP socket that lives for longer than a look (or has anything queued) and each listening TCP socket has numbers
+//! of its own; the latter are queried separately (`listeners`). Of other TCP sockets, of which there may be 100,000,
+//! only the sums and the fullest are reported. The kernel rebuilds the tables at each reading, so large ones are read
+//! more rarely.
 
 mod listeners;
 mod owned;
@@ -135,7 +135,7 @@ struct Watch {
     tables: Vec<Table>,
     /// UDP sockets that were there at the last reading.
     known: HashSet<u64>,
-    /// Whether those that were not there are told as well, which are mostly opened for a single question.
+    /// Whether new sockets are reported as well, which are mostly opened for a single query.
     tells_new: bool,
     /// Connections that were being made at the last reading, by peer.
     connecting: BTreeMap<String, u64>,
@@ -195,7 +195,7 @@ impl Watch {
             }
             sums.see(numbers, found, at_ns);
             if protocol == Protocol::Tcp {
-                // A peer that is waited for no longer is told once more, with none.
+                // A peer that is no longer waited for is reported once more, with none.
                 connecting.values_mut().for_each(|count| *count = 0);
                 connecting.append(&mut sums.connecting);
                 for (peer, count) in &*connecting {
@@ -229,7 +229,7 @@ fn see_socket(numbers: &mut ChangedCounters, found: &mut Recording, at_ns: i64, 
     }
 }
 
-/// What is told of all sockets together.
+/// The sums of all sockets together.
 #[derive(Default)]
 struct Sums {
     udp: HashSet<u64>,

@@ -1,4 +1,4 @@
-//! Which sockets are the target's: those that its descriptors are links to.
+//! Which sockets are the target's: its descriptors link to them.
 
 use std::collections::HashSet;
 use std::fs::File;

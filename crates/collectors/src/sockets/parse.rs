@@ -16,7 +16,7 @@ pub(super) struct Socket {
     pub(super) inode: u64,
     /// UDP only.
     pub(super) drops: Option<u64>,
-    /// Whom it talks to; nobody's is all zeros.
+    /// Its peer; all zeros if it has none.
     pub(super) peer: Option<SocketAddr>,
 }
 

@@ -1,5 +1,5 @@
-//! What sockets lost, for who watches a process all the time: each second what its network namespace lost in all, and the sockets
-//! themselves only when that has risen, and now and then to know new ones. The kernel walks all its sockets for that.
+//! Losses of sockets, for continuous monitoring. The total losses of the network namespace are read each second, the sockets
+//! themselves only when that total has risen, and now and then to find new ones. For that the kernel walks all its sockets.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const AFTER_A_LOSS: Duration = Duration::from_secs(10);
 /// How old a socket is at most before its losses are seen as such: one that is met for the first time may have lost it long ago.
 const LEARN: Duration = Duration::from_secs(60);
 
-/// The counters of what is lost at sockets that nobody reads in time, and of UDP over IPv6.
+/// The counters of losses at sockets that are not read in time, and of UDP over IPv6.
 const LOSSES: [(&str, &str); 2] = [("Udp", "RcvbufErrors"), ("TcpExt", "ListenDrops")];
 const LOSSES_6: &str = "RcvbufErrors";
 

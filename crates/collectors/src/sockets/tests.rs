@@ -1,4 +1,4 @@
-//! Sockets of this very process on the loopback: a full UDP queue, a listener that nobody serves.
+//! Sockets of this very process on the loopback: a full UDP queue, a listener without a server.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 

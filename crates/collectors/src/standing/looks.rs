@@ -1,8 +1,8 @@
-//! From looks at threads to the waits that they found. Pure: times and looks in, waits out.
+//! Turns looks at threads into waits. Pure: times and looks in, waits out.
 //!
-//! A thread that has not left a CPU between two looks is in one wait. A look stands for half of the time to the one before and half of
-//! the time to the one after it: a wait that was seen at three looks of a tenth of a second took between 0.2 and 0.4 s, and no more is
-//! known. When it began is known better of a thread that waited at the look before as well: by when it last got a CPU, and what it ran since.
+//! A thread that has not left a CPU between two looks is in one wait. A look represents half of the time to the one before and half of the
+//! time to the one after it: a wait that was seen at three looks of a tenth of a second took between 0.2 and 0.4 s; more is not known. Its
+//! beginning is known better if the thread waited at the look before as well: from when it last got a CPU, and its run time since.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! The stacks of places in which threads wait: taken once, within a budget, and kept as text, so that what names them can go.
+//! The stacks of places in which threads wait: taken once, within a budget, and kept as text, so that symbol data can be freed.
 
 use std::time::{Duration, Instant};
 

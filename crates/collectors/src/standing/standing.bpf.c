@@ -1,6 +1,6 @@
 /*
- * Which threads of a process wait, each time that user space asks. Nothing is attached to an event, so that threads that run
- * cost nothing; what is seen is written to who reads, and nothing is kept.
+ * Which threads of a process wait, each time that user space asks. Nothing is attached to an event, so running threads
+ * pay nothing; the result is written to the reader, and nothing is kept.
  */
 #include "../bpf/fathom.bpf.h"
 

@@ -1,4 +1,4 @@
-//! What is known of the code that the JVM compiled: taken over by everybody who names addresses.
+//! The known code that the JVM compiled, shared by all code that names addresses.
 
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use fathom_symbols::jit::JitMap;
 use super::memory;
 use crate::Target;
 
-/// The newest list of compiled code, and whether somebody wants a newer one.
+/// The newest list of compiled code, and whether a newer one is wanted.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     newest: Mutex<Arc<JitMap>>,
@@ -36,7 +36,7 @@ impl Code {
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody said so since the last time this was asked.
+    /// Whether a newer one was requested since the last call.
     pub(crate) fn is_wanted(&self) -> bool {
         self.is_wanted.swap(false, Ordering::Relaxed)
     }

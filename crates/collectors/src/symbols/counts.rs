@@ -1,4 +1,4 @@
-//! How many stacks and names were found, and what became of the rest.
+//! How many stacks and names were found, and what happened to the rest.
 
 use std::collections::BTreeMap;
 

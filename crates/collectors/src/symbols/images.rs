@@ -121,7 +121,7 @@ impl Images {
         }))
     }
 
-    /// The kernel's functions, if somebody asked for them.
+    /// The kernel's functions, if they were requested.
     pub(super) fn kernel_if_read(&self) -> Option<Kernel> {
         self.0.kernel.get().cloned()
     }

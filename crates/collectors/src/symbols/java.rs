@@ -1,4 +1,4 @@
-//! Java code of the target, read from its memory piece by piece as stacks show it: the JVM is not asked.
+//! Java code of the target, read from its memory piece by piece as stacks show it, without a question to the JVM.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What the programs must know of single calls.
+//! What the programs must know about single calls.
 
 use fathom_evidence::system_calls::{NEVER_RETURNS, ON_ANYTHING, TRANSFERS, WAITS, WAITS_FOR_PEER, is};
 

@@ -1,5 +1,5 @@
-//! Which file or socket a descriptor is, asked after the call: by then it may be another one, which is
-//! rare for calls long enough to be asked about.
+//! Which file or socket a descriptor is, looked up after the call: by then it may be another one, which is rare for
+//! calls long enough to be looked up.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

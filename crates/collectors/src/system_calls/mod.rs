@@ -1,10 +1,10 @@
 //! System calls: how many, how long, how many bytes, per thread and call; and single slow ones.
 //!
-//! Every call of the target is added up in the kernel; what leaves it is a row per thread and call
-//! that changed. A tracer that stops the process, or that sends each call, costs a hundred times more
-//! and changes what it measures. Slow calls are sent with their arguments. Of those that do nothing but wait
-//! (futex, epoll, sleep) a sample is, with stacks: that a thread waited is told by the scheduler's spans, and what for by its
-//! stack, where no profiler in the JVM looks at waiting threads.
+//! Every call of the target is added up in the kernel; what leaves it is a row per thread and call that changed. A
+//! tracer that stops the process, or that sends each call, costs a hundred times more and changes what it measures.
+//! Slow calls are sent with their arguments. Of calls that only wait (futex, epoll, sleep) a sample is sent, with
+//! stacks: the scheduler's spans show that a thread waited, and the stack shows for what, where no profiler in the JVM
+//! looks at waiting threads.
 
 mod calls;
 pub(crate) mod descriptors;
@@ -110,7 +110,7 @@ struct Observed {
     descriptors: Descriptors,
     clock: Clock,
     target: Target,
-    /// Whether somebody else looks at waiting threads.
+    /// Whether another collector looks at waiting threads.
     profiler: Profiler,
     sends_waits: bool,
     waits: Waits,

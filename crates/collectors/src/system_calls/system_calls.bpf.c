@@ -1,8 +1,8 @@
 /*
  * System calls of the target, added up per thread and call; single slow ones are sent.
  *
- * Which calls transfer bytes and which do nothing but wait depends on the architecture's numbers, so
- * user space hands over a table.
+ * Which calls transfer bytes and which only wait depends on the architecture's numbers, so user space hands over a
+ * table.
  */
 #include "../bpf/budget.bpf.h"
 #include "../bpf/slot_table.bpf.h"
@@ -46,7 +46,7 @@ struct {
 	__u64 waits_over_budget;
 } losses SEC(".data.losses") = {};
 
-/* Set by user space once somebody else looks at waiting threads. */
+/* Set by user space once another collector looks at waiting threads. */
 __u64 waits_unwanted SEC(".data.waits_unwanted") = 0;
 
 /* From which length on waits are sent: they fit into the budget, so that all or none of a length are sent. */
@@ -80,7 +80,7 @@ struct slow_call {
 	__u32 number;
 };
 
-/* Where a stack is worth its bytes: the call did not wait for somebody else's message. */
+/* Where a stack is worth its bytes: the call did not wait for a message of a peer. */
 struct slow_call_with_stack {
 	struct slow_call call;
 	struct user_state user;
@@ -243,7 +243,7 @@ static __always_inline void send_with_stack(arguments args, __u64 began_ns, __u6
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* A thread that waits for the same at the same depth does so in the same place: one stack tells of all such waits. */
+/* A thread that waits for the same at the same depth does so in the same place: one stack describes all such waits. */
 static __always_inline __u64 place_of(struct pt_regs *registers, __u32 tid)
 {
 	__u64 place = stack_pointer(registers) ^ (__u64)tid << 40;
@@ -363,7 +363,7 @@ int call_ends(arguments args)
 		send_wait(args, began_ns, duration_ns, tid, number);
 	else if (duration_ns < config.threshold_ns)
 		return 0;
-	/* What is read from a socket comes when somebody sends it. */
+	/* What is read from a socket comes when the peer sends it. */
 	else if (kind & WAITS_FOR_PEER && type == TYPE_SOCKET)
 		send(args, began_ns, duration_ns, tid, number, &without_stack, WITHOUT_STACK_PER_SECOND, &losses.over_budget);
 	else if (is_affordable(&with_stack, began_ns + duration_ns, WITH_STACK_PER_SECOND, &losses.over_budget))

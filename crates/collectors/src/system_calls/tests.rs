@@ -144,7 +144,7 @@ fn a_wait_in_a_new_place_has_its_stack_beside_idle_threads() {
     assert!(told >= WAITS - 2, "{told} of {WAITS}");
 }
 
-/// Short waits are told while they are few. Where they are many the shortest are left out, and the others are told as before.
+/// Short waits are reported while they are few. If they are many the shortest are left out, the others are reported.
 #[test]
 fn waits_are_told_from_such_a_length_on_that_they_are_not_too_many() {
     if !can_load("waits_are_told_from_such_a_length_on_that_they_are_not_too_many") {

@@ -1,5 +1,5 @@
-//! In which code threads wait: a thread that waits for the same at the same depth does so in the same place, so that a stack now
-//! and then tells of all its waits.
+//! In which code threads wait. A thread that waits for the same at the same depth does so in the same place, so an
+//! occasional stack describes all its waits.
 
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,12 @@
 //! CPU time, waits for a CPU and page faults of each thread of the target, from `/proc/PID/task`.
 //!
-//! A JVM may have thousands of threads, of which few run. Each look has a budget of CPU time: threads
-//! that ran lately are looked at each time, the others each second or two, and those that the budget left
-//! over come first in the next look. The numbers are totals since the thread's start, so that a look
-//! that comes late loses when, not how much. What a thread uses between its last look and its end is
-//! in the process's numbers only.
+//! A JVM may have thousands of threads, of which few run. Each look has a budget of CPU time: threads that ran lately
+//! are looked at each time, the others each second or two, and those that the budget left over come first in the next
+//! look. The numbers are totals since the thread's start, so a late look loses the time of a change, not its amount.
+//! What a thread uses between its last look and its end is only in the process's numbers.
 //!
-//! When the process has used more CPU than the threads looked at, some quiet thread has begun to run:
-//! all are looked at then, and not when their turn comes.
+//! If the process has used more CPU than the threads that were looked at, some quiet thread has begun to run: then all
+//! are looked at, before their turn comes.
 
 mod parse;
 mod schedule;

@@ -1,4 +1,4 @@
-//! One thread of the target: what was last seen of it, and what is new.
+//! One thread of the target: its last known state, and what is new.
 
 use std::fs::File;
 use std::io;

@@ -12,7 +12,7 @@ use fathom_evidence::kinds::{frame, span};
 
 use crate::jvm::{Jvm, is_root, javas, own_uid};
 
-/// Asks the JVM as the recorder would, for somebody who wants names.
+/// Asks the JVM as the recorder would, for a collector that wants names.
 fn observed(target: &Target) -> (Recording, Symbols) {
     let folder = tempfile::tempdir().unwrap();
     let images = Images::asking_the_jvm();

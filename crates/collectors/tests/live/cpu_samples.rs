@@ -1,4 +1,4 @@
-//! Stacks of real JVMs that nobody attaches to.
+//! Stacks of real JVMs, taken without attaching.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::{event, frame};

@@ -1,5 +1,5 @@
-//! Receivers of datagrams in real JVMs beside what was sent to them: a socket whose thread once comes late, a channel that has joined a
-//! group, a server that answers, and a thread that only waits.
+//! Receivers of datagrams in real JVMs compared with what was sent to them: a socket whose thread comes late once, a
+//! channel that has joined a group, a server that answers, and a thread that only waits.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,7 +187,7 @@ fn check_requests(seen: &Recording, port: u16, measured: Duration) {
     assert!(rows.iter().map(|row| row.duration_ns).sum::<i64>() <= measured.as_nanos() as i64);
 }
 
-/// A port that nobody has.
+/// A free port.
 fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -1,4 +1,4 @@
-//! Probes of real JVMs that nobody attaches to, against what the JVM writes into its log.
+//! Probes of real JVMs without attaching, compared with what the JVM writes into its log.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

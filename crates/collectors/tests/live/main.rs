@@ -1,4 +1,4 @@
-//! Collectors against real JVMs. A JDK, or a right, that this machine lacks is said in one line.
+//! Collectors against real JVMs. If this machine lacks a JDK or a right, one line says so.
 
 #![allow(clippy::unwrap_used)]
 

@@ -31,7 +31,7 @@ impl Other {
     }
 }
 
-/// All that are here; none, and a line that says that the test is skipped, where nobody installed any.
+/// All that are here; if none is installed, none, and a line that says that the test is skipped.
 fn others() -> Vec<Other> {
     let cache = |home: PathBuf| home.join(".cache/fathom-bench/jdks");
     let folder = env::var_os("FATHOM_JDKS").map(PathBuf::from).or_else(|| env::home_dir().map(cache));

@@ -54,7 +54,7 @@ pub(crate) fn during_turns(name: &str, jvm: &Jvm, turns: u64, change: impl FnOnc
     outcome_until(name, &jvm.target(), change, || jvm.turns() >= *first.get_or_insert_with(|| jvm.turns()) + turns)
 }
 
-/// The same, until somebody who is asked all the time says that it is enough.
+/// The same, until a callback that is asked all the time says that it is enough.
 pub(crate) fn outcome_until(
     name: &str,
     target: &Target,

@@ -1,4 +1,4 @@
-//! Requests of real services and calls of real clients, measured at their sockets, beside what the other side measured.
+//! Requests of real services and calls of real clients, measured at their sockets, compared with the other side's times.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Where threads of real JVMs stand, as who watches for days sees it.
+//! Where threads of real JVMs wait, as continuous monitoring sees it.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use fathom_evidence::tables::Span;
 use crate::hsperfdata::collector;
 use crate::jvm::{Jvm, javas, own_uid};
 
-/// Three seconds of a JVM to which nothing is said; nothing where the kernel lets nobody look.
+/// Three seconds of a JVM, without a question to it; `None` if the kernel does not allow looking.
 fn looked_at(jvm: &Jvm) -> Option<Recording> {
     let order = Order { is_sparing: true, ..Plan::new("/nowhere".into()).order };
     let mut observer = match collector("scheduler").start(&jvm.target(), &order) {

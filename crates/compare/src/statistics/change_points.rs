@@ -15,7 +15,7 @@ pub const MAX_SERIES: usize = 1_000;
 /// Fewer runs than this are no piece: one odd run is no change.
 const LEAST_PIECE: usize = 3;
 
-/// How often a series is shuffled; the smallest chance that can be told is 1 in 500.
+/// How often a series is shuffled; the smallest probability that can be computed is 1 in 500.
 const SHUFFLES: usize = 499;
 
 /// The same series gets the same marks each time.

@@ -1,7 +1,7 @@
 //! In which order the runs of both sides were made.
 //!
 //! Machines drift: they get warmer, their disks fuller, their neighbours busier. Runs in turns share that; runs of one side after
-//! those of the other do not, and no test can tell a drift from a difference then. Only its size can be judged.
+//! those of the other do not, and no test can separate a drift from a difference then. Only its size can be judged.
 
 use serde::Serialize;
 

@@ -12,7 +12,7 @@ words! {
         CPU = "cpu";
         /// On CPU, by a clock of the kernel, walked from outside without the JVM's help (collector `cpu_samples`). When a recording is opened these become `cpu`, unless the profiler inside the JVM looked for longer.
         CPU_FROM_OUTSIDE = "cpu_from_outside";
-        /// On CPU, by whoever looked for a shorter time than another whose samples are `cpu`. Made when a recording is opened.
+        /// On CPU, sampled by a second profiler: `cpu` has the samples of the profiler that ran longest. Made when a recording is opened.
         CPU_SET_ASIDE = "cpu_set_aside";
         /// Executing Java, found by walking a few runnable threads each period (JFR `jdk.ExecutionSample`): not a CPU sample.
         EXECUTION = "execution";

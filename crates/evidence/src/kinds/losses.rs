@@ -17,11 +17,11 @@ words! {
         CLOCK_ESTIMATED = "clock_estimated";
         /// The source does not say in which unit its numbers are, and one was assumed.
         UNIT_ASSUMED = "unit_assumed";
-        /// A profile has no time of each sample: nothing in it tells slow time from quiet time.
+        /// A profile has no time of each sample, so slow time and quiet time cannot be separated.
         NO_TIMES = "no_times";
         /// Looks of a sampler that came too late to be made.
         TICKS_MISSED = "ticks_missed";
-        /// Too few looks were made to tell how long anything took.
+        /// Too few looks were made to know how long anything took.
         FEW_LOOKS = "few_looks";
         /// Stacks of which not all callers could be found.
         STACKS_CUT = "stacks_cut";

@@ -12,13 +12,13 @@ pub const TRIGGER_OF_REQUESTS: &str = "requests_";
 pub const USUAL: &str = "usual";
 /// In front of the name of a file that is fetched into `raw` at the end. The value says what is in it and how to get it.
 pub const OUTSTANDING: &str = "outstanding.";
-/// In the folder `raw`, the copy that follows a file while somebody else writes it. Where the file itself is there, that has
+/// In the folder `raw`, the copy that follows a file while another process writes it. Where the file itself is there, that has
 /// all of it.
 pub fn followed(file: &str) -> String {
     format!("followed-{file}")
 }
 
-/// How often the recorder looked whether a signal had stopped the process, in ns. Without it nobody looked.
+/// How often the recorder checked whether a signal had stopped the process, in ns. Absent if it did not check.
 pub const PROCESS_STOP_LOOKS_NS: &str = "process_stop_looks_ns";
 
 /// With what rights it was made; without this fact, with fewer than all.

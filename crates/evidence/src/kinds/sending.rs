@@ -11,7 +11,7 @@ words! {
         RETRANSMISSION = "retransmission";
         /// Room in the window of the peer, which does not read.
         WINDOW = "window";
-        /// The congestion window, pacing, or what nobody can tell.
+        /// The congestion window, pacing, or an unknown reason.
         OTHER = "other";
     }
 }

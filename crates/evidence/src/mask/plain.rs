@@ -1,11 +1,11 @@
-//! Values that say what they are: numbers, versions, places, names of classes. Of properties that nobody knows only these
+//! Values that say what they are: numbers, versions, places, names of classes. Of unknown properties only these
 //! are shown.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Longer values are nobody's version or class.
+/// No version and no class name is longer.
 const LONGEST_BYTES: usize = 4096;
 
 static PLAIN: LazyLock<Regex> = LazyLock::new(|| {

@@ -37,7 +37,7 @@ static DIGITS: LazyLock<Regex> =
 
 static ARE_WHOLE: AtomicBool = AtomicBool::new(false);
 
-/// From now on this program leaves names of threads as they are: somebody asked for it.
+/// From now on this program leaves names of threads as they are: the user asked for it.
 pub fn keep_thread_names() {
     ARE_WHOLE.store(true, Ordering::Relaxed);
 }

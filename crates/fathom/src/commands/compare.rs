@@ -1,4 +1,4 @@
-//! `fathom compare`: what differs between two sides, and did it get better?
+//! `fathom compare`: what differs between two sides, and whether it got better.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

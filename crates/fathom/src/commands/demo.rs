@@ -1,4 +1,4 @@
-//! `fathom demo`: what an answer looks like, from a recording that is inside of this program.
+//! `fathom demo`: an example answer, from a recording that is built into this program.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What stands for the commands that only Linux has: they are in the help, take anything, and refuse.
+//! Placeholders for the commands that only Linux has: they are in the help, accept anything, and refuse.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! `fathom import`: files of others as one recording.
+//! `fathom import`: files of other tools as one recording.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ fn write_at_once(output: &Path, service: &Service) -> Result<()> {
     name.push(format!(".{}.unfinished", std::process::id()));
     let beside = output.with_file_name(name);
     let written = write_for_caller(&beside, service).map_err(|error| match error.downcast() {
-        // The name beside it is nobody's business.
+        // The name of the temporary folder is not shown to the user.
         Ok(FolderError::Io { source, .. }) => anyhow!("{}: cannot be written: {source}", output.display()),
         Ok(other) => other.into(),
         Err(other) => anyhow!("{}: cannot be written: {}", output.display(), other.root_cause()),

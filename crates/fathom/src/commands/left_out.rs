@@ -1,5 +1,5 @@
-//! What stands for the commands that a build without the feature `full` lacks: they are in the help, take anything, and
-//! refuse.
+//! Placeholders for the commands that a build without the feature `full` lacks: they are in the help, accept anything,
+//! and refuse.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! `fathom logs`: which messages of logs, or requests of access logs, came more or less often in the slow time.
+//! `fathom logs`: which log messages, or requests of access logs, were more or less frequent in the slow time.
 
 use anyhow::Result;
 use fathom_causes::explanation::{HeadlineKind, LineKind, SlowInterval};

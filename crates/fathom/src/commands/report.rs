@@ -1,4 +1,4 @@
-//! `fathom report`: the older word for `fathom explain --html`.
+//! `fathom report`: the older name of `fathom explain --html`.
 
 use std::path::PathBuf;
 

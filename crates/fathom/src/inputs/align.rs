@@ -1,8 +1,8 @@
-//! Logs on another clock, moved to where their collections are in a recording of the same JVM.
+//! Moves logs of another clock to where their collections are in a recording of the same JVM.
 //!
-//! A log may have no time at all, the time of a host whose clock is off, or that of a zone that nobody wrote down. What it
-//! has in common with a recording of the JVM are the collections: their lengths and the distances between them. Where
-//! enough of them fit at one place and no other, that is the place, and what does not fit exactly is told.
+//! A log may have no time at all, the time of a host whose clock is off, or that of an unknown zone. It shares the
+//! collections with a recording of the JVM: their lengths and the distances between them. If enough of them fit at one
+//! place and no other, that is the place, and what does not fit exactly is reported.
 
 use fathom_evidence::kinds::{loss, subject};
 use fathom_evidence::{Recording, Table};

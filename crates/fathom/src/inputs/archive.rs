@@ -1,6 +1,6 @@
-//! Archives and standard input: what is in them, as files in a folder of their own ([`unpacked`]).
+//! Archives and standard input: their content, as files in a temporary folder ([`unpacked`]).
 //!
-//! Names in an archive are somebody's: only their plain parts are used, so that nothing is written outside of the
+//! Names in an archive are not trusted: only their plain parts are used, so that nothing is written outside of the
 //! folder, and how much is unpacked is bounded. What is lost on the way is kept with the folder.
 
 use std::fs::{self, File};
@@ -26,7 +26,7 @@ const KEEP_FREE_BYTES: u64 = 64 << 20;
 /// Copied from one look at the disk to the next, in bytes.
 const STEP_BYTES: u64 = 16 << 20;
 
-/// A folder with what was in an archive, for as long as somebody reads from it.
+/// A folder with the content of an archive, for as long as it is read.
 pub(crate) type Unpacked = Arc<Content>;
 
 /// What was in an archive.

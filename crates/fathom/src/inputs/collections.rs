@@ -1,4 +1,4 @@
-//! Collections of a recording, by which sources of the same JVM are known.
+//! Collections of a recording, by which sources of the same JVM are recognised.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::span;

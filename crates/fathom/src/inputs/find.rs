@@ -46,7 +46,7 @@ pub(super) struct Found {
 pub(super) enum Item {
     /// A folder that Fathom wrote.
     Recording(PathBuf),
-    /// A file that somebody else wrote.
+    /// A file that another program wrote.
     File(PathBuf, &'static dyn Reader),
 }
 

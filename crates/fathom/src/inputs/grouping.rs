@@ -1,8 +1,8 @@
-//! Which files are of the same JVM: decided from what they say of themselves; of those that say
-//! nothing, from the folder that they are in and the time that they cover.
+//! Which files are of the same JVM. This is decided from what they say of themselves; for files that say nothing, from
+//! their folder and the time that they cover.
 //!
-//! A wrong "same" mixes two JVMs into one account without a sign of it; a wrong "different" shows
-//! two accounts instead of one. So files are put together only for a reason.
+//! A wrong "same" mixes two JVMs into one account, and nothing shows it; a wrong "different" shows two accounts instead
+//! of one. So files are put together only for a reason.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
@@ -59,7 +59,7 @@ impl Traits {
         Traits {
             pid: number("pid"),
             started_at_ns: number("started_at_ns"),
-            // The times of a log that has none are nobody's.
+            // If a log has no times, its range belongs to no JVM.
             range_ns: recording.time_range_ns().filter(|_| recording.fact(subject::GC, "times") != Some("none")),
             folder: 0,
             only_requests: only_requests(recording),

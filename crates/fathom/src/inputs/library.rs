@@ -1,4 +1,4 @@
-//! What the page is made of: services as recordings that are ready for questions, read when they are wanted.
+//! The content of the page: services as recordings that are ready for questions, read on demand.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Reads what was found.
+//! Reads the files that were found.
 
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 //! [`find`] turns paths into files with their formats ([`archive`] unpacks those that are packed together), [`load`] reads
 //! them, [`align`] moves logs of other clocks to where their collections are, [`grouping`] decides which belong to the same
 //! JVM, and [`Service`] is the result. Formats are recognised, never asked
-//! for. What cannot be read does not keep the rest from being read; it is named on standard error.
+//! for. A file that cannot be read does not keep the rest from being read; it is named on standard error.
 
 mod align;
 mod archive;

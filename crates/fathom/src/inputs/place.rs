@@ -1,4 +1,4 @@
-//! Where a file was found, and what its user knows it as.
+//! Where a file was found, and the name by which its user knows it.
 
 use std::path::{Path, PathBuf};
 

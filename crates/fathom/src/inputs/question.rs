@@ -55,14 +55,14 @@ impl Question {
         self
     }
 
-    /// The same of somebody who wants to see verdicts and nothing that they are made of.
+    /// The same question when only verdicts are wanted, and not the rows that they are made of.
     pub(crate) fn for_verdicts(&self) -> Question {
         let mut question = self.clone();
         question.hints.for_verdicts = true;
         question
     }
 
-    /// The same of somebody who looks at samples, whether or not each has a time.
+    /// The same question when samples are wanted, whether or not each has a time.
     pub(crate) fn with_untimed(&self) -> Question {
         let mut question = self.clone();
         question.hints.takes_untimed = true;

@@ -1,4 +1,4 @@
-//! From paths to the runs that are compared: each recording is read, measured and let go before the next.
+//! From paths to the runs that are compared: each recording is read, measured and freed before the next.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Public files whose truth a person read before: how long they are, and who is to be accused.
+//! Public files whose truth was read by hand: how long they are, and which cause must be reported.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,11 +10,11 @@ use crate::recordings::{answer, load, testdata};
 /// Who must come first.
 #[derive(Debug, Clone, Copy)]
 enum First {
-    /// Nobody is `shown` or `likely`.
+    /// No cause is `shown` or `likely`.
     Nobody,
     /// This one, with the verdict at least; others may come behind.
     Cause(&'static str, Verdict),
-    /// This one, and nobody else is `shown` or `likely`.
+    /// This one, and no other cause is `shown` or `likely`.
     Only(&'static str, Verdict),
 }
 
@@ -180,7 +180,7 @@ fn long_pauses_without_a_time_are_slow() {
     assert!(answer.losses.iter().any(|loss| loss.says.contains("no time in the log")), "{:?}", answer.losses);
 }
 
-/// A log that was not rotated for long: of weeks all is explained, and of months it is told what is not.
+/// A log that was not rotated for long: weeks are explained in full; of months, the answer says what is left out.
 #[test]
 fn what_is_left_out_of_a_log_is_told() {
     let log_of = |days: u32| {

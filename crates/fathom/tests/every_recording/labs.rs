@@ -1,4 +1,4 @@
-//! The recordings of the labs: the folder's name says what each must be explained as.
+//! The recordings of the labs: the folder's name says how each must be explained.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use fathom_causes::explanation::{Explanation, Verdict};
 use crate::recordings::{MIXES, answer, lab_parts, labs, name, together};
 use crate::row;
 
-/// Which files of a lab suffice to find its cause: one of these sets has to be there. From others
-/// nobody must be accused.
+/// Which files of a lab suffice to find its cause: one of these sets has to be present. From other files no cause must
+/// be reported.
 const SUFFICE: &[(&str, &[&[&str]])] = &[
     ("allocation_pressure", &[&["jfr"], &["gc_log"]]),
     ("code_cache_churn", &[&["jfr"]]),
@@ -16,7 +16,7 @@ const SUFFICE: &[(&str, &[&[&str]])] = &[
     ("deoptimization_storm", &[&["jfr", "latency"]]),
     ("explicit_gc", &[&["jfr"], &["gc_log"]]),
     ("full_gc_old_generation_full", &[&["jfr"], &["gc_log"]]),
-    // A JVM that starts is not slow unless somebody waits for it.
+    // A JVM that starts is not slow unless requests wait for it.
     ("jit_warm_up", &[&["jfr", "latency"]]),
     ("lock_contention", &[&["jfr"]]),
     ("long_time_to_safepoint", &[&["jfr"], &["gc_log"]]),

@@ -1,7 +1,7 @@
 //! Every cause against every recording of `testdata`: one table that a person has reviewed.
 //!
-//! Each recording is explained by each of its files alone and by all of them together. The snapshot
-//! shows who was accused of what, so that a change of any cause shows its effect on all of them.
+//! Each recording is explained by each of its files alone and by all of them together. The snapshot shows which causes
+//! were reported, so that a change of any cause shows its effect on all of them.
 
 mod corpus;
 mod labs;

@@ -1,4 +1,4 @@
-//! Recordings of one program that differ by one thing each, compared.
+//! Compares recordings of one program that differ in one thing each.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

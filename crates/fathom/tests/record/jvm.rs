@@ -1,10 +1,10 @@
-//! A small JVM to be looked at.
+//! A small JVM to be observed.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Works a little, and keeps as many idle threads as it is told.
+/// Works a little, and keeps as many idle threads as its argument says.
 const PROGRAM: &str = r#"
 public final class Quiet {
     public static void main(String[] args) throws Exception {

@@ -117,7 +117,7 @@ fn a_killed_recorder_leaves_what_the_jvm_recorded_until_some_seconds_before() {
     until("Flight Recorder is followed", || path.join("raw/followed-recording.jfr").exists());
     recorder.kill().unwrap();
     recorder.wait().unwrap();
-    // Nobody can be asked any more.
+    // From here on no JVM can be asked.
     jvm.kill();
     let answer = explained(&path);
     assert!(answer["recording"]["sources"].as_array().unwrap().iter().any(|source| source == "jfr"), "{answer:#}");

@@ -64,7 +64,7 @@ pub(crate) fn together(parts: &[(&str, Recording)], mix: &[&str]) -> Recording {
     recording
 }
 
-/// What is answered when nobody says more.
+/// The answer with default options.
 pub(crate) fn answer(recording: &Recording) -> Explanation {
     explain(recording, &ExplainOptions::default())
 }

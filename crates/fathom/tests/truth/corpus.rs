@@ -1,4 +1,4 @@
-//! Public files of which the truth was read by hand, as far as they are there. The public benchmark asks about the same ones.
+//! Public files of which the truth was read by hand, if they are present. The public benchmark asks about the same ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 

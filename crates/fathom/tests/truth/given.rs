@@ -1,4 +1,4 @@
-//! Recordings that somebody gives, each a folder with a file `TRUTH`.
+//! Recordings that the user provides, each a folder with a file `TRUTH`.
 //!
 //! ```text
 //! first slow_downstream                # or several, of which one has to come first; or: nobody

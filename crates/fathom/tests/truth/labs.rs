@@ -1,4 +1,4 @@
-//! The kept recordings of labs: the folder's name says which lab and variant, `dose.json` when it was sick.
+//! The kept recordings of labs: the folder's name says which lab and variant, `dose.json` says when it was sick.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! How often answers are true: one scoreboard over everything of which the truth is known.
+//! How often answers are true: one scoreboard over all recordings of which the truth is known.
 //!
-//! As a test (`cargo test -p fathom --test truth`) it fails when any count is worse than in `bench/truth/baseline.json`;
-//! `FATHOM_BLESS=1` writes that file anew. As a program (`bench/truth/run`) it prints the table, also of folders of recordings
-//! that are given. Subjects are explained by each mix of sources that people have, and once more without each source and each
-//! kind of event: an answer that turns round then counts as turned.
+//! As a test (`cargo test -p fathom --test truth`) it fails when any count is worse than in
+//! `bench/truth/baseline.json`; `FATHOM_BLESS=1` rewrites that file. As a program (`bench/truth/run`) it prints the
+//! table, also of folders of recordings that are given. Subjects are explained by each common mix of sources, and once
+//! more without each source and each kind of event: an answer that then changes counts as turned.
 
 #[path = "../shared/recordings.rs"]
 mod recordings;

@@ -8,19 +8,19 @@ use serde_json::Value;
 
 use crate::told::says_all_clear;
 
-/// With less of the lost time than this a cause that was seen is told and not accused. (Harm that is no lost time has none.)
+/// With less of the lost time than this, a cause is mentioned but not accused. (Harm that is no lost time has no limit.)
 const ACCUSED_FROM: f64 = 0.03;
 
 /// What is known of a recording.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Truth {
-    /// The causes of which one has to come first; none when nobody may be accused.
+    /// The causes of which one has to come first; empty when no cause may be accused.
     pub(crate) first: Vec<String>,
     /// Others that may be accused.
     pub(crate) also: BTreeSet<String>,
     /// Those that must not be acquitted.
     pub(crate) guilty: BTreeSet<String>,
-    /// Whether somebody suffered, so that nobody may say that nothing was slow.
+    /// Whether requests suffered, so that an answer must not say that nothing was slow.
     pub(crate) suffered: bool,
     /// When it was slow, if that is known; times of which nothing is known are in `open`.
     pub(crate) slow: Option<Vec<(i64, i64)>>,
@@ -98,7 +98,7 @@ pub(crate) struct Score {
     pub(crate) sick: usize,
     /// Of these, the right cause came first.
     pub(crate) first_right: usize,
-    /// Of these, nobody was accused, and nobody said that all was well.
+    /// Of these, no cause was accused, and the answer did not say that all was well.
     pub(crate) open: usize,
     /// Of these, another came first.
     pub(crate) first_wrong: usize,
@@ -108,9 +108,9 @@ pub(crate) struct Score {
     pub(crate) acquitted_wrongly: usize,
     /// "Nothing was slow", and it was.
     pub(crate) false_all_clears: usize,
-    /// Slow time found where nobody suffered.
+    /// Slow time found where nothing suffered.
     pub(crate) false_alarms: usize,
-    /// Answers that turn round when a source or a kind of event is missing.
+    /// Answers that change when a source or a kind of event is missing.
     pub(crate) turned: usize,
     /// Sum of what the first cause's share is outside the dose's band, and how many have a band.
     pub(crate) share_error: f64,
@@ -283,7 +283,7 @@ impl Board {
         const ROUNDING: f64 = 0.05;
         let mut worse = Vec::new();
         for (set, mixes) in &self.rows {
-            // What nobody has looked at yet cannot be worse than it was.
+            // Recordings that are not in the baseline yet cannot be worse than it.
             let Some(old) = before.rows.get(set).and_then(|mixes| mixes.get("")) else { continue };
             for ((name, now), (_, was)) in mixes[""].faults().into_iter().zip(old.faults()) {
                 if now > was + ROUNDING {

@@ -1,4 +1,4 @@
-//! How each line and kind of spans is in the slow time beside its baseline, so that what changed most is offered first.
+//! How each line and kind of span in the slow time differs from its baseline, so that the largest changes are offered first.
 
 use fathom_evidence::Recording;
 use serde::Serialize;
@@ -42,8 +42,8 @@ impl Changes {
     }
 }
 
-/// Of spans of which there are so many at once the change counts half, of fewer less: a hundredth of a thread's time is felt by
-/// nobody, however much more of it there is than before.
+/// If this many spans exist at once, the change counts half; with fewer it counts less. A hundredth of a thread's time
+/// has no noticeable effect, however much it has grown.
 const FEW_AT_ONCE: f64 = 0.01;
 
 /// Beginning, end and value.

@@ -1,7 +1,7 @@
 //! The state of each thread at each instant: the account's partition of thread time, as the page draws it.
 //!
-//! Running and waiting for a CPU are amounts between two readings of the kernel's counters, or what samples stand for;
-//! they fill what the partition leaves unknown. The rest is unknown and stays so.
+//! Running and waiting for a CPU are amounts between two readings of the kernel's counters, or times that samples
+//! represent. They fill what the partition leaves unknown; the rest stays unknown.
 
 use fathom_evidence::kinds::{counter, role, span};
 use fathom_timeline::{Analysis, Segment, Series, Sources, State, ThreadState, Wait};
@@ -92,7 +92,7 @@ fn add_shares(view: &Sources<'_>, axis: &Axis, threads: &Threads, of_threads: &m
     }
 }
 
-/// What the partition tells of each thread.
+/// Adds what the partition knows about each thread.
 fn add_partition(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads, of_threads: &mut [OfThread]) {
     let (view, partition) = (&analysis.sources, &analysis.account.partition);
     for (tid, recorded) in partition.recorded() {

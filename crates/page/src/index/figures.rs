@@ -1,5 +1,5 @@
-//! Lanes that put together what is read together: how full something is under what it may hold, what was lost there, and the stages
-//! that something goes through. They are made of lanes of counters, and of the collections that a log tells of.
+//! Lanes that combine related lines: how full something is, together with its limit, what was lost there, and the
+//! stages that something goes through. They are made of lanes of counters, and of the collections in a log.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{Gc, from_text};

@@ -1,5 +1,5 @@
-//! Threads that do nothing but wait for the end of another one, from the first second to the last: `main`, mostly. They wait as much
-//! when nothing is slow, and among waits they would hide all others. Threads that answer requests are none of them.
+//! Threads that only wait for another thread to end, from the first second to the last: mostly `main`. They wait as
+//! much when nothing is slow, and among waits they would hide all others. Threads that answer requests never count.
 
 use fathom_evidence::kinds::role;
 use fathom_evidence::{Recording, StackId};

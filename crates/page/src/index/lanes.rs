@@ -1,7 +1,7 @@
-//! What a page can draw over time: every counter of the recording, the signal that tells slow seconds, the account.
+//! What a page can draw over time: every counter of the recording, the signal that finds slow seconds, the account.
 //!
-//! Counters are moved here from their table. One that only grows becomes its rate; those of threads become one per
-//! role, because nobody looks at two thousand lines.
+//! Counters are moved here from their table. A counter that only grows becomes its rate; counters of threads become one
+//! per role, because two thousand lines are unreadable.
 
 use fathom_evidence::kinds::{counter, only_grows};
 use fathom_evidence::{Recording, SERIES_FROM, StrId};
@@ -60,7 +60,7 @@ fn slow_signals(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
     told.collect()
 }
 
-/// Values of the account's seconds; none where nobody looked.
+/// Values of the account's seconds; none where nothing was observed.
 fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
     let begin = |index: usize| axis.at(analysis.account.grid.start_of(index));
     let known = values.iter().enumerate().filter(|(_, value)| value.is_finite());
@@ -70,7 +70,7 @@ fn per_second(analysis: &Analysis<'_>, axis: &Axis, values: &[f64]) -> Points {
 /// The colour of time in which a thread had nothing to do, as far as anybody knows.
 const IDLE: &str = "idle";
 
-/// Waits that may be idleness, or what nobody explains.
+/// Waits that may be idleness, or that have no known reason.
 const UNNAMED: ThreadState = ThreadState::Blocked(Wait::Unnamed);
 
 /// What of those waits counts as lost, in ns per bucket: what is beyond the usual, in the slow time as much as can be lost.

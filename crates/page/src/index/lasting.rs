@@ -1,7 +1,7 @@
-//! What lasted, as events with stacks: every kind of span that has any, and what the application's threads waited for as the
-//! account has it, idleness left out. A flame graph of them is weighted by time.
+//! Events with a duration and a stack: every kind of span that has stacks, and what the application's threads waited
+//! for as the account has it, without idleness. A flame graph of them is weighted by time.
 //!
-//! Their rows stand for time from their beginning on: of a selection that cuts through one its part counts.
+//! Their rows cover time from their beginning on: if a selection cuts through one, its part counts.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! A recording sorted for questions: each part is made once, when the recording is loaded.
+//! A recording sorted for questions: each part is built once, when the recording is loaded.
 
 pub(crate) mod change;
 pub(crate) mod cover;

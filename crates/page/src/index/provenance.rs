@@ -1,4 +1,4 @@
-//! Which sources told of which thread.
+//! Which sources reported which thread.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Why threads of the application waited, as stacks: what for; who had it or was at it; what that one waited for or did, and so on
-//! along the critical path; on top the code in which the last of them did it. A flame graph of them answers for any selection.
+//! Why threads of the application waited, as stacks: the reason; the thread that caused it; what that thread waited for or did,
+//! and so on along the critical path; on top the code of the last of them. A flame graph of them answers for any selection.
 
 use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 use fathom_timeline::{Analysis, Chain, Segment, Sources, State, ThreadState, Wait};
@@ -24,11 +24,11 @@ const THREAD: &str = "thread";
 enum Step {
     /// Waited for something with a name.
     Waited(State, StrId),
-    /// Waited for what nobody can name.
+    /// Waited for an unknown reason.
     Unnamed,
-    /// The thread that was waited for.
+    /// The thread that caused the wait.
     Thread(i64),
-    /// Ran, as far as anybody knows.
+    /// Ran, as far as it is known.
     Ran,
 }
 
@@ -68,7 +68,7 @@ impl Reasons {
         let (view, partition, edges) = (&analysis.sources, &analysis.account.partition, analysis.edges());
         let (number, stretches) = (FxHashMap::default(), Vec::new());
         let mut gathered = Gathered { view, axis, threads, number, stretches, has_any: false };
-        // What nobody can name may be idleness, and has nobody who is waited for.
+        // A wait without a known reason may be idleness, and has no thread that caused it.
         let is_told = |wait: &Segment| match wait.state {
             ThreadState::Blocked(wait) => wait != Wait::Unnamed,
             state => state == ThreadState::Runnable,
@@ -109,7 +109,7 @@ impl Reasons {
 }
 
 impl Gathered<'_> {
-    /// A wait, cut by who was waited for; in the rest of it nobody knows who that was.
+    /// A wait, cut by the threads that it waited for; in the rest of it that thread is not known.
     fn add(&mut self, tid: i64, wait: &Segment, mut chains: Vec<Chain>) {
         let own = self.step(wait);
         chains.sort_by_key(|chain| chain.from_ns);

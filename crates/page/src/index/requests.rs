@@ -1,7 +1,7 @@
-//! Requests of the service by the port that they came to, in order of their beginning, with how many each row stands for.
+//! Requests of the service by the port that they came to, in order of their beginning, with how many each row represents.
 //!
-//! The port that leads is the one whose requests the account uses. A stretch in which a connection had several requests at once
-//! says how long none of them took: it is not among them.
+//! The leading port is the one whose requests the account uses. A stretch in which a connection had several requests at
+//! once does not say how long any of them took, so it is not included.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Samples by event, sorted by time, in as few bytes as a question needs.
+//! Samples by event, sorted by time, in as few bytes as possible.
 //!
-//! The table of the recording is taken apart for this: afterwards its rows are here only, in less than half of the
+//! The table of the recording is dismantled for this: afterwards its rows exist only here, in less than half of the
 //! memory.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Stacks that are put together, and the rows that have them.
+//! Stacks that are grouped, and the rows that have them.
 
 use std::collections::BTreeMap;
 

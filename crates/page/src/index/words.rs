@@ -1,4 +1,4 @@
-//! How words of the schema are shown: group, title, unit. Words that are not known here are shown as well.
+//! How words of the schema are displayed: group, title, unit. Unknown words are displayed as well.
 
 use fathom_evidence::kinds::{self, Word, counter, event};
 use fathom_timeline::State;

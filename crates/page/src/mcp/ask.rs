@@ -1,4 +1,4 @@
-//! Tools to the page's questions, and their answers to text.
+//! Turns tools into the page's questions, and the answers into text.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! First answers: what an assistant needs to go on, in some kilobytes. Everything else is asked for by name.
+//! First answers: what an assistant needs to continue, in a few kilobytes. Everything else is requested by name.
 
 use fathom_causes::explanation::{CauseVerdict, Evidence, Explanation, Missing, Verdict};
 use fathom_report::clean::shorten;

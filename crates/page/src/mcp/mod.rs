@@ -1,12 +1,12 @@
 //! Recordings for assistants: the Model Context Protocol over standard input and output (`docs/mcp.md`).
 //!
-//! What can be asked is what the page asks ([`crate::model`]); here are the protocol, the list of tools, and rows as JSON
-//! instead of Arrow. Constraints:
+//! The questions are those of the page ([`crate::model`]); this module has the protocol, the list of tools, and rows as
+//! JSON instead of Arrow. Constraints:
 //!
 //! * **It only reads.** No tool records, writes or starts anything.
 //! * **One message is one line**, in both directions; nothing else goes to the output.
 //! * **Short first.** The first answer of a tool is a few kilobytes; details are asked for by name.
-//! * **Bounded.** Messages, rows and answers have limits; whoever asks for more is told how to ask for less.
+//! * **Bounded.** Messages, rows and answers have limits; a refused request says how to ask for less.
 //! * **Refused in one line**, as the result of the tool, so that an assistant reads it and asks again.
 
 mod ask;

@@ -1,4 +1,4 @@
-//! The tools: what each is for, what it takes, and whether what it was given is that.
+//! The tools: what each is for, which arguments it takes, and whether the given arguments are valid.
 
 use serde_json::{Map, Value, json};
 

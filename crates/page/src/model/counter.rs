@@ -1,7 +1,7 @@
-//! One line of a lane, thinned to what a picture of some width can show.
+//! One line of a lane, reduced to what a picture of some width can show.
 //!
 //! Each pixel has the least, the greatest and the last value that it covers, so that no spike is lost. All lines of a
-//! lane come as one answer, if they are asked for by their numbers.
+//! lane come as one answer, if they are requested by their numbers.
 
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 

@@ -1,4 +1,4 @@
-//! What is picked, in the formats of other tools. The samples become a recording of their own, which is written as any other.
+//! The selection in the formats of other tools. Its samples become a recording of their own, which is written like any other.
 
 use fathom_causes::explanation::{Explanation, SlowInterval};
 use fathom_evidence::kinds::subject;

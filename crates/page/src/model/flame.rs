@@ -1,6 +1,6 @@
 //! The flame graph of a selection, of callers from the root or of callees from the leaves, beside a baseline.
 //!
-//! Paths that have less than a share of the whole on both sides are cut, and how many were cut is said.
+//! Paths below a share of the whole on both sides are cut, and the number of cut paths is reported.
 
 use arrow_array::types::{Float64Type, UInt16Type, UInt32Type};
 
@@ -192,7 +192,7 @@ impl<'a> Graph<'a> {
             let own = (0..).zip(&side.own).filter(|(_, weight)| **weight > 0.0);
             own.map(move |(node, weight)| Item { node, is_base, weight: *weight })
         });
-        // The root stands for all of them; it is nobody's place, so that its callers are the leaves.
+        // The root stands for all of them; it has no place, so that its callers are the leaves.
         group(0, 0, items.collect())
     }
 

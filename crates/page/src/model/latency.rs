@@ -1,4 +1,4 @@
-//! How long requests took over time: how many of which length began when, and the quantiles of each part of the time.
+//! How long requests took over time: counts by length and start time, and the quantiles of each part of the time.
 
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt8Type, UInt16Type};
 
@@ -14,7 +14,7 @@ use crate::refused::Refused;
 const COLUMNS: usize = 300;
 const COLUMNS_MAX: usize = 4_096;
 
-/// Lengths are told apart in so many steps for each doubling.
+/// Lengths are divided into this many steps per doubling.
 const STEPS: f64 = 4.0;
 
 /// Answers `latency`.

@@ -1,4 +1,4 @@
-//! Which stacks are meant: those with a frame that is looked for, with a frame of a name, or below a node of the flame graph.
+//! Which stacks are selected: those with a frame that matches a search or has a name, or below a node of the flame graph.
 
 use regex::RegexBuilder;
 

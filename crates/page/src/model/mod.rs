@@ -1,7 +1,7 @@
 //! One file per answer: pure functions from a loaded recording and a question to bytes.
 //!
-//! Tables are Arrow IPC streams, the rest is JSON; `docs/page.md` describes both. Every name goes out as data: what
-//! it would do to a page is for the page to prevent, which sets text and never markup.
+//! Tables are Arrow IPC streams, the rest is JSON; `docs/page.md` describes both. Every name is sent as data: the page
+//! must prevent names from acting as markup, and so it sets text and never markup.
 
 pub(crate) mod counter;
 pub(crate) mod export;

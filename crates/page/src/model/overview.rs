@@ -1,4 +1,4 @@
-//! Everything but the rows: the explanation, and what can be asked for.
+//! Everything except the rows: the explanation, and the questions that can be asked.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Spans as bars, those too short to be seen apart drawn as one.
+//! Spans as bars; spans too short to be seen separately are drawn as one.
 
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
 

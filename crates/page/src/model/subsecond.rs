@@ -1,4 +1,4 @@
-//! Seconds as columns, fractions of a second as rows: what happens each second at the same moment, or once, is seen.
+//! Seconds as columns, fractions of a second as rows: shows what happens at the same moment of each second, or once.
 
 use arrow_array::types::{Float32Type, UInt8Type, UInt32Type};
 

@@ -1,4 +1,4 @@
-//! Spans as a table: sorted, searched, a part at a time.
+//! Spans as a table: sorted, searched, one part at a time.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! From a question, as it stands in an address, to its answer.
+//! From a question in an address to its answer.
 
 use super::shelf::Shelf;
 use crate::model::{self, Answer, Others, compare, runs};

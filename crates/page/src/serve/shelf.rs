@@ -1,4 +1,4 @@
-//! The recordings that are served: loaded when they are asked for, a few at a time.
+//! The recordings that are served: loaded on demand, a few at a time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -230,7 +230,7 @@ impl Others for Shelf {
             return Ok(loaded);
         }
         let _one_at_a_time = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have loaded it meanwhile.
+        // Another thread may have loaded it meanwhile.
         self.kept(id).map_or_else(|| self.load(id), Ok)
     }
 }

@@ -1,8 +1,8 @@
 //! The page and its answers in one file, to be attached to a ticket and opened from disk.
 //!
 //! The data are one script element that no browser runs: base64 of a compressed pack, in which nothing can end the
-//! element or be taken for markup, whatever the names in the recording. What has to be left out to keep the file a
-//! fraction of the recording is left out evenly, and the page says so.
+//! element or act as markup, whatever the names in the recording. To keep the file a fraction of the recording, rows
+//! are left out evenly, and the page says so.
 
 mod pack;
 mod parts;

@@ -1,4 +1,4 @@
-//! The spans of the file: the longest of each kind, and of the others how many there were when and for how long.
+//! The spans of the file: the longest of each kind, and for the others their number and length over time.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! Every answer on the recordings of testdata, against counts that are made from the tables themselves.
+//! Every answer on the recordings of testdata, compared with counts that are made from the tables themselves.
 
 use std::collections::HashMap;
 

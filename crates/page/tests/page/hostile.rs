@@ -1,4 +1,4 @@
-//! Nothing that a file or an address can hold makes an answer panic or become markup.
+//! No content of a file or an address makes an answer panic or become markup.
 
 use fathom_evidence::kinds::{counter, event, role, span};
 use fathom_evidence::tables::{Counter, Log, Sample, Span};

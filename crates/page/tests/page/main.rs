@@ -1,4 +1,4 @@
-//! The page's answers compared with counts that are made another way, and everything that could go wrong with them.
+//! The page's answers compared with independently computed counts, and everything that could go wrong with them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

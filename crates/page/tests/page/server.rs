@@ -1,4 +1,4 @@
-//! The server answers to whoever has the token, under its own name, from its own page, and to nobody else.
+//! The server answers only clients that have the token, under its own name, from its own page.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! Which stacks are meant, and why threads waited.
+//! Which stacks are selected, and why threads waited.
 
 use std::collections::HashSet;
 

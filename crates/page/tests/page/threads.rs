@@ -1,4 +1,4 @@
-//! What is said of threads and their states.
+//! What the page says about threads and their states.
 
 use crate::world::{json, load, recordings};
 

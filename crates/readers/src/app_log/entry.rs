@@ -1,6 +1,6 @@
-//! From lines of a log to entries, whatever is around them. Knows no evidence.
+//! From lines of a log to entries, whatever surrounds them. Knows no evidence.
 //!
-//! A line without a time belongs to the entry before it: of these only the names of exceptions are kept.
+//! A line without a time belongs to the entry before it. Of such lines only the names of exceptions are kept.
 
 use memchr::memchr;
 

@@ -1,7 +1,7 @@
 //! `journalctl -o export`: a field in each line, and an empty line behind each entry. Knows no evidence.
 //!
-//! A text of several lines has its name in a line, and then its length in eight bytes before it. What follows its first line is taken for lines
-//! below the entry.
+//! A value of several lines has its field name on a line of its own, then its length in eight bytes, then the text. The
+//! lines after its first one are treated as lines below the entry.
 
 use crate::app_log::head::{Entry, Head, Level};
 use crate::app_log::stamp::Stamp;

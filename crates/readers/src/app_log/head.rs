@@ -1,7 +1,7 @@
-//! What stands between the time of a line and its message: level, thread, logger. Knows no evidence.
+//! The text between the time of a line and its message: level, thread, logger. Knows no evidence.
 //!
-//! Patterns are everybody's own. What is found here is what the usual ones have in common: the level is a word of its own, a thread stands in
-//! brackets, and a logger is a name with points, or what a dash or a colon follows.
+//! Every application has its own pattern. This code finds what the usual ones have in common: the level is a word of
+//! its own, the thread is in brackets, and the logger is a name with dots, or a name that a dash or a colon follows.
 
 use crate::app_log::stamp::Stamp;
 use crate::cursor::{Cursor, trim};

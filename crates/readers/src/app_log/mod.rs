@@ -1,7 +1,7 @@
 //! Logs of applications: log4j, logback, `java.util.logging`, lines of JSON, syslog and what journald exports, bare or as containers write them.
 //!
-//! Messages are put together by what they have in common ([`templates`], the algorithm Drain), and counted second by second. What is kept of a
-//! log of any size are these counts and a few lines of each kind. An exception below a line is a kind of its own.
+//! Messages are grouped by what they have in common ([`templates`], the algorithm Drain), and counted second by second. These
+//! counts and a few lines of each kind are all that is kept of a log of any size. An exception below a line is a kind of its own.
 //!
 //! Time: a date with a zone is exact, and so is the time that a container or journald puts before a line. Without a zone it is read as UTC, without
 //! a year (syslog) as of the year in which the file was written: `clock_estimated` losses. A time of day alone is refused unless the start of the

@@ -1,9 +1,9 @@
-//! Puts messages together by what they have in common: Drain (He et al., "Drain: An Online Log Parsing Approach with Fixed Depth Tree", 2017).
-//! Knows no evidence.
+//! Groups messages by what they have in common: Drain (He et al., "Drain: An Online Log Parsing Approach with Fixed
+//! Depth Tree", 2017). Knows no evidence.
 //!
-//! Words with a digit are variable from the start. Messages with the same number of words and the same first two words are compared with the
-//! templates there are of these: where enough words are the same, the others become variable. What was seen before is found by the hash of its
-//! words, which most lines of a log are.
+//! Words with a digit are variable from the start. A message is compared with the templates that have the same number
+//! of words and the same first two words: where enough words are equal, the others become variable. A message that was
+//! seen before is found by the hash of its words; this holds for most lines of a log.
 
 use std::hash::Hasher;
 use std::iter;

@@ -1,4 +1,4 @@
-//! The content of one member: what is wrong with it is remembered, and whoever reads it sees an end.
+//! The content of one member. An error in it is remembered, and the reader sees an end of file.
 
 use std::io::{self, Read};
 
@@ -17,7 +17,7 @@ impl<R: Read> Content<R> {
         Content { from, crc: Crc::new(), read_bytes: 0, error: None }
     }
 
-    /// Reads what nobody has read.
+    /// Reads what has not been read yet.
     pub(super) fn rest(&mut self) {
         // An error of the content is kept, and a sink takes all.
         let _ = io::copy(self, &mut io::sink());

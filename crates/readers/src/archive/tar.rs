@@ -1,6 +1,6 @@
 //! Tar archives, as `tar` and `kubectl cp` write them: the files in them, in order.
 //!
-//! What follows a header that is damaged is looked for block by block: whatever has a name and the right checksum is a header again.
+//! After a damaged header, the next one is searched block by block: a block with a name and the right checksum is a header.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -182,7 +182,7 @@ impl<R: Read> Reading<R> {
             return Ok(None);
         }
         let padding = size.next_multiple_of(BLOCK_BYTES as u64) - size;
-        // One that is cut is told at the next header.
+        // If the padding is cut, the next header reports it.
         let _ = io::copy(&mut self.archive.by_ref().take(padding), &mut io::sink());
         Ok(Some(name))
     }
@@ -351,7 +351,7 @@ mod tests {
         let expected =
             [("logs/a.log".to_owned(), b"first".to_vec()), (long.clone(), vec![b'y'; 700]), (long, b"third".to_vec())];
         assert_eq!(read(&archive), (expected.to_vec(), vec![]));
-        // Whatever is cut or changed, reading ends, and what is not as before is told.
+        // Whatever is cut or changed, reading ends, and every difference is reported.
         let files = expected.map(|(name, bytes)| (name, bytes.len()));
         for at in 0..archive.len() {
             let (found, lost) = read(&archive[..at]);

@@ -1,4 +1,4 @@
-//! The text of blkparse in its default form, as the events that it was made of. Knows nothing of stages.
+//! The default text output of blkparse, as the events that it was made of. Knows nothing of stages.
 //!
 //! `  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]`: device, CPU, number, s, process, action, operation, sectors. Times count from
 //! the beginning of the trace. Summaries stand at the end.

@@ -1,4 +1,4 @@
-//! Stages of bios as a table, of all, by device and by process.
+//! Stages of bios as a table: of all bios, by device and by process.
 
 use std::collections::HashMap;
 

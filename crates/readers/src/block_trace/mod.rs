@@ -1,10 +1,10 @@
-//! Traces of the block layer beside a JVM: `blktrace`'s own files, and the text of `blkparse`.
+//! Traces of the block layer, recorded beside a JVM: `blktrace`'s own files, and the text of `blkparse`.
 //!
-//! Each bio that completes is a request as the collector of them records it, with its stages by btt's definitions (`blktrace`). Its thread is the one
-//! that queued it.
+//! Each completed bio is a request, as the collector of block requests records it, with its stages by btt's definitions
+//! (`blktrace`). Its thread is the one that queued it.
 //!
-//! Time: where a trace starts, blktrace's files have both clocks. The text of blkparse counts from there and does not say when that was: it is refused
-//! unless `--clock-offset` places it.
+//! Time: blktrace's files have both clocks at the start of the trace. The text of blkparse counts from there and does
+//! not say when that was: it is refused unless `--clock-offset` places it.
 
 mod load;
 

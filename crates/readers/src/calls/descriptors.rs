@@ -1,4 +1,4 @@
-//! Which descriptors are sockets, and which files: from the calls that make and use them.
+//! Which descriptors are sockets and which are files, known from the calls that make and use them.
 
 use fathom_evidence::system_calls;
 use rustc_hash::FxHashMap;

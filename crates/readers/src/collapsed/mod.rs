@@ -1,6 +1,6 @@
-//! Collapsed stacks: a line for each stack, frames from the caller on with semicolons between them, and how often it was seen.
+//! Collapsed stacks: one line per stack, frames from the caller on with semicolons between them, and the number of samples.
 //!
-//! Time: none at all. So they show where time went and cannot tell when it was slow: what explains refuses them.
+//! Time: none. Such files show where time went, but not when it was slow, so `explain` refuses them.
 
 mod load;
 mod parse;

@@ -1,7 +1,7 @@
 //! Profiles of Firefox Profiler in its processed format: the viewer's own files, samply's, and those of converters.
 //!
-//! Time: `meta.startTime` and the times of samples place each of them. `samply import` takes the time at which perf.data was written
-//! for the start, which is off by as long as the recording was: such files need `--clock-offset`.
+//! Time: `meta.startTime` and the times of samples place each sample. `samply import` uses the time at which perf.data
+//! was written as the start, which is late by the length of the recording: such files need `--clock-offset`.
 
 mod load;
 mod parse;

@@ -1,7 +1,7 @@
 //! Puts the times of a log on the common time axis.
 //!
-//! A log has the wall clock, the JVM's uptime, or both. With both, the finer one gives the distances
-//! and the wall clock the place. With uptime alone, the JVM's start has to come from elsewhere.
+//! A log has the wall clock, the JVM's uptime, or both. With both, the finer one gives the distances and the wall clock
+//! gives the place. With uptime alone, the JVM's start has to come from another source.
 
 use fathom_evidence::kinds::loss;
 

@@ -1,5 +1,5 @@
-//! What the JVM's recorder calls a collector and what a pause is for, so that a log and a recording
-//! of one JVM say the same.
+//! The names that Flight Recorder uses for collectors and for the purposes of pauses, so that a log and a recording of
+//! one JVM say the same.
 
 use crate::gc_log::event::Family;
 

@@ -1,4 +1,4 @@
-//! Whole collections: from the first to the last that a log says of one number.
+//! Whole collections: from the first to the last line with the same collection number.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +30,8 @@ pub(super) struct Cycles {
 }
 
 impl Cycles {
-    /// Remembers what Shenandoah says before a collection that somebody asked for:
-    /// `Trigger: GC request (System.gc())`. Other triggers are for want of memory.
+    /// Remembers what Shenandoah says before a collection that was requested: `Trigger: GC request (System.gc())`.
+    /// Other triggers are caused by a lack of memory.
     pub(super) fn announce(&mut self, trigger: &str) {
         let request = trigger.split_once("GC request (").and_then(|(_, cause)| cause.strip_suffix(')'));
         self.announced_cause = request.unwrap_or_default().to_owned();

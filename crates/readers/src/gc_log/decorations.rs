@@ -1,7 +1,7 @@
 //! Unified logging's decorations (JDK 9 and later): `[time][uptime][pid][tid][level][tags] message`.
 //!
-//! Any subset may be there in any order, padded with blanks. Each bracket is told by its shape; only
-//! host names and tags look alike, and tags come last.
+//! Any subset may be present, in any order, padded with blanks. The shape of a bracket shows which decoration it is;
+//! only host names and tags look alike, and tags come last.
 
 use memchr::memchr;
 

@@ -1,4 +1,4 @@
-//! The files of one log: rotation cuts it into several, whose order their names do not tell.
+//! The files of one log: rotation splits it into several files, and their names do not show their order.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,12 +1,12 @@
-//! Joins what the lines of a unified log say of one pause: the pause, its generations, its CPU time.
+//! Joins what several lines of a unified log say about one pause: the pause, its generations, its CPU time.
 //!
-//! The generations come before the pause's own line and the CPU time after it, with the number of the
-//! collection in common. A pause is handed on when its CPU time has come or another begins.
+//! The generations come before the pause's own line and the CPU time after it; all share the number of the collection.
+//! A pause is passed on when its CPU time has come or another pause begins.
 
 use crate::gc_log::event::{Change, Event, Family, Pause, Safepoint, Space};
 
-/// Bytes of G1's heap are told apart by regions, so that their size is needed; if it is not logged it
-/// can be had from a heap of at least this many regions.
+/// G1 logs its generations as numbers of regions, so the region size is needed. If it is not logged, it can be inferred
+/// from a heap of at least this many regions.
 const MIN_REGIONS_TO_INFER: u64 = 8;
 
 /// Sizes that a region of G1 may have.

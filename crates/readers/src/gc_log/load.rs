@@ -1,7 +1,7 @@
 //! Events of a log to rows of evidence.
 //!
-//! Names and kinds are those that a recording of the JVM's own recorder gets, so that a cause need
-//! not know where a pause was seen.
+//! Names and kinds are the same as in a Flight Recorder recording, so that a cause need not know where a pause was
+//! seen.
 
 use fathom_evidence::Recording;
 use fathom_evidence::detail::{self, Gc};

@@ -1,8 +1,8 @@
 //! Logs of the JVM's collectors, JDK 7 to 25: Serial, Parallel, CMS, G1, Shenandoah and ZGC.
 //!
-//! Lines become typed events (`parse.rs` and what it uses, which know no evidence), and events become
-//! rows (`load.rs`). A log is read as a stream: memory does not depend on its size beyond the rows it
-//! gives. No line is fatal; what is not understood is counted and the first lines are shown.
+//! Lines become typed events (`parse.rs` and what it uses, which know no evidence), and events become rows (`load.rs`).
+//! A log is read as a stream: only the resulting rows need memory in proportion to its size. No line is fatal; lines
+//! that are not understood are counted and the first of them are shown.
 
 mod clock;
 mod collector;

@@ -1,8 +1,8 @@
 //! Lines of a collector's log to events, whatever the JDK. Knows no evidence.
 //!
-//! A parser is fed line by line and keeps nothing but the collection that is being gathered, so that
-//! its memory does not depend on the size of the log. A line that it does not understand is counted,
-//! and the first few are kept to be shown.
+//! A parser gets one line after the other and keeps only the collection that is being gathered, so its memory does not
+//! depend on the size of the log. A line that it does not understand is counted, and the first few are kept to be
+//! shown.
 
 use crate::gc_log::decorations::{self, Decorated, Topic};
 use crate::gc_log::event::{Event, Stamp};

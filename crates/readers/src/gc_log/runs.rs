@@ -1,8 +1,8 @@
 //! The time that a log's own lines cover, and where in it the JVM was started again.
 //!
-//! What a line tells began before the line was written, at times long before: a phase of 15 s is told at its end,
-//! and a pause of several lines when its last one is read. So runs are told apart by the stamps of lines in the
-//! order of the log, never by the beginnings of what they tell.
+//! A line is written at the end of what it describes, which may have begun long before: a phase of 15 s is logged at
+//! its end, and a pause of several lines is complete with its last line. So runs are separated by the stamps of lines
+//! in the order of the log, never by the start times of events.
 
 use crate::gc_log::event::Stamp;
 

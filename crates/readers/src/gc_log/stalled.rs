@@ -1,4 +1,4 @@
-//! The thread that waited for memory: logs of ZGC have its name and no id.
+//! The thread that waited for memory: ZGC logs have its name but no id.
 
 use fathom_evidence::Recording;
 

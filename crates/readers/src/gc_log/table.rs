@@ -1,7 +1,7 @@
 //! Rows of the safepoint table (`PrintSafepointStatistics`) in a log whose lines have the date alone.
 //!
-//! The JVM prints the table hundreds of safepoints later, and each row with its uptime. Where no line says which date that
-//! is, the collections do: the last row of a collection before the table ends is of the last pause before it.
+//! The JVM prints the table hundreds of safepoints later, and each row with its uptime. If no line relates the uptime to a
+//! date, the collections do: the last row of a collection before the table ends belongs to the last pause before it.
 
 use crate::gc_log::event::{Safepoint, Stamp};
 

@@ -1,7 +1,7 @@
-//! What containers and system logs put around each line of a log, taken off.
+//! Removes what containers and system logs put around each line of a log.
 //!
-//! Which of them it is, the first line decides that is a collector's, bare or without one of them. Lines that lack what
-//! the others have, and logs that nothing is around, are left as they are.
+//! The first line that is a collector's, with or without a wrapping, decides which wrapping the log has. Lines without
+//! it, and logs without any wrapping, are left as they are.
 
 use crate::cursor::Cursor;
 use crate::gc_log::decorations::{self, Topic};
@@ -13,7 +13,7 @@ use crate::time::IsoTimes;
 /// Longest name of a container, or of a host with its process.
 const MAX_WRITER_BYTES: usize = 512;
 
-/// So many writers of one file are told apart.
+/// Most writers of one file that are separated.
 const MAX_WRITERS: usize = 64;
 
 /// What is around the lines of a file.
@@ -77,7 +77,7 @@ impl Wrapping {
 }
 
 impl Kind {
-    /// Who wrote the line, where that is told, and what.
+    /// The writer of the line, if the line names it, and the rest of the line.
     fn split<'a>(self, line: &'a [u8], times: &mut IsoTimes) -> Option<(&'a [u8], &'a [u8])> {
         let mut cursor = Cursor(line);
         let writer = match self {

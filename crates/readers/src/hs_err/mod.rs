@@ -1,9 +1,9 @@
-//! `hs_err_pidN.log`: what HotSpot writes when it dies of a signal, of an error of its own, or because there is no memory left.
+//! `hs_err_pidN.log`: what HotSpot writes when it crashes by a signal, by an internal error, or because memory has run out.
 //!
-//! Such a file says why the JVM is gone: signal, thread, frame, how full the heap and the code cache were, and the last events before it.
+//! Such a file says why the JVM ended: signal, thread, frame, the use of heap and code cache, and the last events.
 //!
-//! Time: the file has its time in whole seconds, in a zone of which it gives the name only. UTC is understood; any other is read as UTC with a
-//! `clock_estimated` loss until the start of the JVM is known from elsewhere: how long the JVM had run the file says exactly.
+//! Time: the file has its time in whole seconds, and only the name of its time zone. UTC is understood; any other zone is read as UTC
+//! with a `clock_estimated` loss until the start of the JVM is known from elsewhere. The file states exactly how long the JVM had run.
 
 mod load;
 mod parse;

@@ -1,6 +1,6 @@
 //! Sections of an error file. Knows no evidence.
 //!
-//! The JVM writes each section as far as it still can, so that any may be missing, or end with a note that it failed.
+//! The JVM writes each section as far as it still can. Any section may be missing, or end with a note that it failed.
 
 use crate::hs_err::parts;
 use crate::hs_err::report::{Event, Heap, Report};

@@ -1,8 +1,8 @@
 //! What `jcmd` prints: `VM.flags`, `Compiler.codecache`, `GC.heap_info`, `VM.native_memory`, `GC.class_histogram`, `VM.uptime`, `VM.version`, in a
 //! file each or one after the other. Thread dumps have a reader of their own.
 //!
-//! Time: such outputs have none. A line of its own with a time before them (`date`) places what follows; the JVM's uptime does if its start is known.
-//! Otherwise the time at which the file was written is taken, with a `clock_estimated` loss. Flags need no time.
+//! Time: such outputs have none. A line with only a time before them (`date`) places what follows; so does the JVM's uptime if its
+//! start is known. Otherwise the time at which the file was written is used, with a `clock_estimated` loss. Flags need no time.
 
 mod load;
 mod parse;

@@ -1,4 +1,4 @@
-//! A whole file: chunks in parallel, then what spans several of them.
+//! A whole file: chunks in parallel, then everything that spans several chunks.
 
 use std::path::Path;
 

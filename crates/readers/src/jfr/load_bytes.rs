@@ -1,5 +1,5 @@
-//! Samples of bytes where only verdicts are wanted: they are most of a recording, and a verdict asks for sums of them. So
-//! those of one thread and a short time are one row, and stacks that nothing else has are not looked into.
+//! Samples of bytes when only verdicts are wanted. They are most of a recording, and a verdict needs only their sums.
+//! So samples of one thread and a short time become one row, and stacks that only they use are not decoded.
 
 use fathom_evidence::StrId;
 use fathom_evidence::tables::Sample;

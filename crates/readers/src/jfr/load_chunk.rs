@@ -1,4 +1,4 @@
-//! One chunk: every record looked at once, the ones that are read become rows.
+//! One chunk: every record is visited once, and records of known types become rows.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! Which event becomes what: one row for each event type.
+//! Which event becomes which row: one table row for each event type.
 //!
 //! Names on the right of a row are fields of the event, as paths (`heapSpace.committedSize`).
 //! A field that this JDK's event lacks gives nothing: no counter, no key in the detail. Times are
@@ -360,7 +360,7 @@ pub(super) const EVENTS: &[(&str, &[Map])] = &[
     ("jdk.DoubleFlag", FLAG),
     ("jdk.BooleanFlag", FLAG),
     ("jdk.StringFlag", FLAG),
-    // The flag as it is after somebody changed it in the running JVM.
+    // The value of the flag after it was changed in the running JVM.
     ("jdk.IntFlagChanged", &[named_fact(subject::FLAG, "name", "newValue")]),
     ("jdk.UnsignedIntFlagChanged", &[named_fact(subject::FLAG, "name", "newValue")]),
     ("jdk.LongFlagChanged", &[named_fact(subject::FLAG, "name", "newValue")]),

@@ -1,8 +1,8 @@
 //! Collections, put together from the events that share a `gcId`.
 //!
-//! A JVM tells of one collection in many events: cause and collector in one, pauses in others, the
-//! heap before and after in two more, CPU time in another. They are gathered over all chunks,
-//! because a collection may begin in one and end in the next, and become spans at the end.
+//! A JVM reports one collection in many events: cause and collector in one, pauses in others, the heap before and after
+//! in two more, CPU time in another. They are gathered over all chunks, because a collection may begin in one and end
+//! in the next, and become spans at the end.
 
 use rustc_hash::FxHashMap;
 

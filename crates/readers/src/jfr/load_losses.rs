@@ -1,4 +1,4 @@
-//! What is missing of a file, said in sentences: what the recorder lost, what was cut, what makes no sense.
+//! What is missing in a file, in sentences: what the recorder lost, what was cut, what is invalid.
 
 use fathom_evidence::Recording;
 use fathom_evidence::kinds::loss;
@@ -7,7 +7,7 @@ use fathom_evidence::tables::Loss;
 use super::load_chunk::{Damage, Lost, SOURCE, Stacks};
 use super::parse_chunk::{Chunk, Gap};
 
-/// Most losses that are told one by one.
+/// Most losses that are listed one by one.
 const MAX_ROWS: usize = 100;
 
 /// One row for each way to lose events, with the time in which it happened.
@@ -38,7 +38,7 @@ pub(super) fn add_lost(lost: Vec<Lost>, recording: &mut Recording) {
 /// Losses of a file, as sentences.
 pub(super) struct Losses<'a> {
     file: &'a str,
-    /// Losses beyond those that are told one by one.
+    /// Losses beyond those that are listed one by one.
     more: i64,
     rows: Vec<(&'static str, i64, String)>,
 }

@@ -1,9 +1,8 @@
 //! Methods across chunks.
 //!
-//! A recorder gives a method one number for as long as the JVM runs, and each chunk repeats what the numbers
-//! mean. Building the text of a method means following it to its class and to the symbols of both, so it
-//! is built once for all chunks; whether a chunk still means the same by the number is told from the bytes
-//! of its symbols.
+//! A recorder gives a method one number for as long as the JVM runs, and each chunk repeats what the numbers mean. To
+//! build the text of a method, its class and the symbols of both have to be looked up, so it is built once for all
+//! chunks. The bytes of the symbols show whether a chunk still means the same method by the number.
 
 use fathom_evidence::StrId;
 

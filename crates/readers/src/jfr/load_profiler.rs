@@ -1,7 +1,7 @@
-//! What a sample of async-profiler means and how long it stands for.
+//! What a sample of async-profiler means and how much time it represents.
 //!
-//! It writes `jdk.ExecutionSample` for whatever event it samples; which one it was, and at which interval, stands only in its
-//! settings, at the beginning of the first chunk.
+//! It writes `jdk.ExecutionSample` for every event that it samples. Only its settings, at the beginning of the first
+//! chunk, say which event it was, and at which interval.
 
 use fathom_evidence::kinds::event;
 

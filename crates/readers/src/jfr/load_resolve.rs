@@ -1,4 +1,4 @@
-//! From the keys that events hold to text, thread ids and times: each pool value is decoded once.
+//! Turns the keys in events into text, thread ids and times: each pool value is decoded once.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,5 @@
-//! The loop over the stacks of a chunk: from the groups that are known already to those that are not, which are
-//! looked into frame by frame.
+//! The loop over the stacks of a chunk: first the groups that are known already, then the new groups, which are decoded
+//! frame by frame.
 
 use fathom_evidence::{Frame, FrameId, Recording, StackId, StrId};
 

@@ -1,9 +1,8 @@
-//! What chunks have in common: a group of frames that was seen before, in this chunk or an earlier one, is
-//! recognised by its bytes and not looked into again.
+//! What chunks have in common: a group of frames that was seen before, in this chunk or an earlier one, is recognised
+//! by its bytes and not decoded again.
 //!
-//! Stacks are found by a hash of all their bytes from the root on. It has 96 bits and a secret start, so that
-//! no file can be made in which two of them meet, and among a billion groups chance makes them meet once in
-//! 10^11 files.
+//! Stacks are found by a hash of all their bytes from the root on. It has 96 bits and a secret start value, so no file
+//! can be made with a collision, and among a billion groups a collision happens by chance once in 10^11 files.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

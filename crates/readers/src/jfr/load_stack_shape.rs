@@ -1,4 +1,4 @@
-//! How a chunk lays out its frames, and what is known of those of earlier chunks.
+//! The layout of frames in a chunk, and what is known of the frames of earlier chunks.
 
 use fathom_evidence::kinds::frame;
 use fathom_evidence::{StrId, Strings};

@@ -22,7 +22,7 @@ pub(super) struct Parts {
     pub(super) is_whole: bool,
     /// Parts of about its size that are to come, itself included.
     pub(super) left: usize,
-    /// Of each stack whether it is wanted; all are where nobody says.
+    /// For each stack whether it is wanted; without it, all are wanted.
     pub(super) wanted: Option<Vec<bool>>,
 }
 

@@ -1,8 +1,7 @@
 //! JDK Flight Recorder files, as the JVM (JDK 9 and later, OpenJDK 8) and async-profiler write them.
 //!
-//! A file is a row of chunks, each of which describes its own types and brings its own constants. So
-//! each chunk is read by itself, in parallel, and everything that differs between JDKs is looked up
-//! in the chunk once:
+//! A file is a sequence of chunks, each of which describes its own types and has its own constants. So each chunk is
+//! read by itself, in parallel, and everything that differs between JDKs is looked up in the chunk once:
 //!
 //! 1. [`parse_chunk`] splits the file and the chunk; [`parse_metadata`] reads the types;
 //!    [`parse_plan`] flattens each type into a short list of decoding steps; [`parse_pools`] notes
@@ -14,8 +13,8 @@
 //! 3. What several events, perhaps of several chunks, tell together is put together at the end: collections
 //!    ([`load_gc`]) and safepoints ([`load_safepoint`]).
 //!
-//! Nothing that a file states is believed: sizes and counts are bounded by the bytes that are there,
-//! damage ends a chunk and not the file, and everything skipped is a loss row.
+//! Nothing that a file states is trusted: sizes and counts are bounded by the bytes that are there, damage ends a chunk
+//! and not the file, and everything skipped is a loss row.
 
 mod load;
 mod load_bytes;

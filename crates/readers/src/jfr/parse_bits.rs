@@ -1,4 +1,4 @@
-//! What processors can do with the bits of a word, and how code that needs it is run on the processor at hand.
+//! Bit operations that some processors have, and how to run code that uses them on the current processor.
 //!
 //! Compressed integers are all about picking bits by a mask. x86 has instructions for that (BMI2); where they are
 //! missing, the same is done with shifts.

@@ -1,4 +1,4 @@
-//! The alphabet of a JFR file: compressed integers and strings, read without ever trusting a length.
+//! The encodings of a JFR file: compressed integers and strings, read without ever trusting a length.
 //!
 //! Integers are little-endian base 128 of at most nine bytes, where the ninth byte is eight raw
 //! bits. Almost every byte of a recording is part of one, so [`varint`] decodes without a loop, and

@@ -1,8 +1,8 @@
 //! Splitting a file into chunks and a chunk into records.
 //!
-//! A finished chunk states its size. One that is still being written, that was cut off, or whose
-//! header is damaged does not, or states a wrong one; it is then taken to reach to the next thing
-//! that looks like a chunk, or to the end of the file, and is read record by record as far as it goes.
+//! A finished chunk states its size. A chunk that is still being written, was cut off, or has a damaged header states
+//! no size or a wrong one. It then extends to the next thing that looks like a chunk, or to the end of the file, and is
+//! read record by record as far as possible.
 
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
 //! A map from 64-bit keys to small numbers, for the lookups that happen once for each frame and event.
 //!
-//! A general hash map reads control bytes, then the entry. Here the slot is chosen by one multiplication
-//! with a random odd number, which no file can foresee, and it is nearly always the one that is wanted:
-//! one cache line.
+//! A general hash map reads control bytes, then the entry. Here one multiplication with a random odd number, which no
+//! file can predict, selects the slot, and it is nearly always the right one: one cache line.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

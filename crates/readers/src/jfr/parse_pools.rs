@@ -1,9 +1,9 @@
 //! Constant pools: values that events refer to by key, written in checkpoints.
 //!
-//! Checkpoints form a chain from the last one back to the first; a chunk without a trustworthy
-//! header is searched for them record by record. Values are not decoded here: a pool remembers
-//! where each value starts, and whoever needs one decodes it once. Keys are any 64-bit number, but
-//! most pools number their values densely, so that a lookup is an array access.
+//! Checkpoints form a chain from the last one back to the first; a chunk without a trustworthy header is searched for
+//! them record by record. Values are not decoded here: a pool remembers where each value starts, and the code that
+//! needs a value decodes it once. Keys are any 64-bit number, but most pools number their values densely, so that a
+//! lookup is an array access.
 
 use std::sync::Arc;
 

@@ -1,9 +1,8 @@
 //! The pool of stacks, which is most of a recording with deep ones.
 //!
-//! A stack is a list of frames, the leaf first, and most stacks share most of their frames from the root
-//! on with other stacks. So nothing of a stack is decoded here. It is cut, from the root on, into groups
-//! of [`GROUP`] frames, so that who reads it can recognise a group seen before by its bytes, and has
-//! to look into those only that are new.
+//! A stack is a list of frames, the leaf first, and most stacks share most of their frames from the root on with other
+//! stacks. So stacks are not decoded here. They are cut, from the root on, into groups of [`GROUP`] frames. A reader
+//! recognises a group that it has seen before by its bytes, and has to decode only new ones.
 
 use super::parse_bits::{Bits, Work, on_this_processor};
 use super::parse_bytes::{skip_varints, varint};

@@ -1,8 +1,8 @@
 //! Where compressed integers end, for many of them at once.
 //!
-//! Decoding integers one by one means that each has to wait for the length of the one before. But every
-//! byte tells by itself whether an integer goes on behind it, so the ends of all integers within 64 bytes
-//! are one bit mask, and skipping thousands of them is counting bits.
+//! Decoding integers one by one means that each has to wait for the length of the one before. But every byte shows by
+//! itself whether its integer continues after it, so the ends of all integers within 64 bytes are one bit mask, and
+//! skipping thousands of them is counting bits.
 
 /// Bytes that one mask covers.
 pub(super) const BLOCK_BYTES: usize = 64;

@@ -1,10 +1,10 @@
-//! Takes secrets out of a JFR file in place, so that it can be given away and every tool still reads it.
+//! Removes secrets from a JFR file in place, so that it can be shared and every tool still reads it.
 //!
-//! Recordings of others that run at the same time decide with ours what a JVM writes: its properties, its environment, its
-//! command line. The texts of these events, and the names of threads, are masked as those of tables are, and padded to the length
-//! that they had: no offset and no size in the file changes. A text that comes more than once is in a pool, where the events'
-//! references to it lead. Nothing else of the file is touched, and what cannot be understood is left as it is only if no such event
-//! can be in it.
+//! Other recordings that run at the same time influence what a JVM writes into ours: its properties, its environment,
+//! its command line. The texts of these events, and the names of threads, are masked as in tables, and padded to their
+//! old length: no offset and no size in the file changes. A text that occurs more than once is in a pool and is found
+//! through the events' references. Nothing else in the file is changed. What cannot be understood is left as it is only
+//! if it cannot contain such an event.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};

@@ -1,10 +1,10 @@
 //! `jstat -OPTION -t PID N`: collections, spaces of the heap, classes and compilations, row by row.
 //!
-//! How many collections there have been and how long they took in all rises from row to row. Where it does there were pauses: they are placed at the end of
-//! the time between the rows, each as long as their mean, which is as exact as the rows are far apart.
+//! The number of collections and their total time rise from row to row. Where they rise there were pauses: these are placed
+//! at the end of the time between the rows, each with the mean length. So they are only as exact as the rows are far apart.
 //!
-//! Time: `-t` prints the JVM's uptime, so that its start has to be known: from another file of the JVM, or `--started-at`. Until it is, the last row is
-//! placed at the time of the file, with a `clock_estimated` loss. Without `-t` the file is refused with the command that records one.
+//! Time: `-t` prints the JVM's uptime, so its start has to be known: from another file of the JVM, or `--started-at`. Until then, the last
+//! row is placed at the file's time, with a `clock_estimated` loss. Without `-t` the file is refused with a command that records one.
 
 mod load;
 mod parse;

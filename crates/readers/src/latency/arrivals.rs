@@ -1,4 +1,4 @@
-//! When which request arrived: what a load test replays.
+//! The arrival time of each request, for load tests that replay them.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Kinds of requests: method and path, with numbers and ids left out. Knows no evidence.
 //!
-//! Paths are a tree. What looks like an id is variable from the start. Names of users and products do not look like ids: where many different
-//! words stand at one place of a path, those that come rarely become variable when all is read.
+//! Paths form a tree. What looks like an id is variable from the start. Names of users and products do not look like ids:
+//! where many different words occur at one place of a path, the rare ones become variable after everything has been read.
 
 use std::hash::Hasher;
 

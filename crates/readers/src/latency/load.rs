@@ -19,7 +19,7 @@ pub(super) const SOURCE: &str = "latency";
 /// How many lines that were not understood are kept.
 const SHOWN_LINES: i64 = 3;
 
-/// How many kinds of requests are told apart: paths that hold identifiers must not fill the memory.
+/// Most kinds of requests that are separated: paths that hold identifiers must not fill the memory.
 const MAX_NAMES: usize = 10_000;
 
 /// What is said of requests that end with a whole number.

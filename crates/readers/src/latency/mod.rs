@@ -1,9 +1,9 @@
-//! Latencies of requests: CSV files, access logs, and lines of any log by a pattern of the user's.
+//! Latencies of requests: CSV files, access logs, and lines of any log by a pattern of the user.
 //!
-//! Each request becomes a span from its start to its end. Which of the two a file's time is depends
-//! on who wrote it: `time`, `timestamp` and Apache's `%t` are taken as the start, `end_time` and
-//! nginx's time (recognised by its decimal seconds at the end of the line) as the end. A pattern
-//! says it by the name of its group, `time` or `end_time`, and so overrides any of this.
+//! Each request becomes a span from its start to its end. Which of the two a file's time means depends on the writer:
+//! `time`, `timestamp` and Apache's `%t` are taken as the start, `end_time` and nginx's time (recognised by its decimal
+//! seconds at the end of the line) as the end. A pattern states it by the name of its group, `time` or `end_time`,
+//! which overrides these rules.
 
 pub(crate) mod arrivals;
 mod kinds;

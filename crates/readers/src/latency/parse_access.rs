@@ -1,8 +1,8 @@
 //! Access logs in the common or combined format with the time taken as the last field.
 //!
-//! Apache's `%D` is in microseconds, as is Tomcat's from version 10.1 on; nginx's `$request_time` is in
-//! seconds with decimals. Older Tomcats, Undertow and Reactor Netty write milliseconds and look like Apache: they need a
-//! pattern, and what was assumed is told.
+//! Apache's `%D` is in microseconds, as is Tomcat's from version 10.1 on; nginx's `$request_time` is in seconds with
+//! decimals. Older Tomcats, Undertow and Reactor Netty write milliseconds and look like Apache: they need a pattern,
+//! and the assumption is reported.
 
 use memchr::{memchr, memrchr};
 

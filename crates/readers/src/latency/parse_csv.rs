@@ -1,4 +1,4 @@
-//! CSV with a heading: which columns hold time and latency is told by their names.
+//! CSV with a heading: the column names show which columns hold time and latency.
 
 use memchr::memchr;
 

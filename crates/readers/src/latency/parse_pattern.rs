@@ -1,4 +1,4 @@
-//! Lines of any log, by a regular expression of the user's.
+//! Lines of any log, by a regular expression of the user.
 
 use regex::bytes::Regex;
 

@@ -1,4 +1,4 @@
-//! The same messages as JSON (`ProfilesData` in the mapping of proto3): each is written anew as protocol buffers. Knows no evidence.
+//! The same messages as JSON (`ProfilesData` in the mapping of proto3), converted to protocol buffers. Knows no evidence.
 //!
 //! A collector writes a message on each line, each with a dictionary of its own. Names may be those of the schema or in camel case, numbers may be texts.
 

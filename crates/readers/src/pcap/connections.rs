@@ -1,4 +1,4 @@
-//! All connections of a capture, of which so many are followed at once. Knows no evidence but the rows that it asks for.
+//! All connections of a capture; a limited number is followed at once. Knows no evidence but the rows that it asks for.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What happened at each port and at each service that was asked, in steps of a tenth of a second. Knows no evidence.
+//! Events at each local port and at each called service, in steps of a tenth of a second. Knows no evidence.
 
 use std::collections::HashMap;
 

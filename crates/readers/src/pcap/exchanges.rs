@@ -1,8 +1,8 @@
 //! Both directions of a connection: requests and their answers, whatever the protocol. Knows no evidence.
 //!
-//! As the collector of requests does it: a request begins with the first byte that goes to who answers, after the answer before,
-//! and ends with the last byte that comes back before the next one begins, or before nothing came for half a second. Where
-//! requests overlap, or much comes back that was not asked for, the row is a busy period and says so.
+//! As in the collector of requests, a request begins with the first byte to the answering side after the previous
+//! answer. It ends with the last byte that comes back before the next request begins, or before half a second of
+//! silence. Where requests overlap, or much unrequested data comes back, the row is a busy period and says so.
 
 use crate::pcap::packet::{ACK, FIN, Packet, RST, SYN, Segment};
 use crate::pcap::stream::{Seen, Stream};

@@ -1,12 +1,12 @@
-//! Captures of packets (pcap and pcapng, as tcpdump, dumpcap and Wireshark write them): what came to the ports of a host and left
-//! them, and what it asked others.
+//! Captures of packets (pcap and pcapng, as tcpdump, dumpcap and Wireshark write them): the traffic of a host's own
+//! ports, and its calls to others.
 //!
-//! The rows are those of the collector of requests: requests and calls as they went over the wire, and how often data arrived, was
-//! sent, was sent again. A capture is read twice: first for the host that it was made on and the ports that answer (`roles.rs`),
-//! then for what happened on each connection (`stream.rs` is one direction of it, `exchanges.rs` both).
+//! The rows are those of the collector of requests: requests and calls as they went over the wire, and how often data
+//! arrived, was sent, was retransmitted. A capture is read twice: first to find the host that it was made on and the ports
+//! that answer (`roles.rs`), then to follow each connection (`stream.rs` is one direction of it, `exchanges.rs` both).
 //!
-//! What a capture cannot tell: which process a port is of, which thread answered, and when a request was read. How often something
-//! was sent again is a lower bound, and that nothing was is not said of what the capture's filter may have left out.
+//! A capture does not show which process a port belongs to, which thread answered, and when a request was read. The number
+//! of retransmissions is a lower bound; "none" is not stated where the capture's filter may have left packets out.
 //!
 //! Time: packets have the wall clock of the machine, in UTC.
 

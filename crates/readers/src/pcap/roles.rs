@@ -1,8 +1,8 @@
-//! The first reading: which addresses are the host's on which the capture was made, and which ports answer. Knows no evidence.
+//! The first pass: which addresses belong to the capturing host, and which ports answer. Knows no evidence.
 //!
-//! Captures of all devices (`-i any`) say of each packet whether it came or was sent. Others do not: there the host is the one
-//! that is in all packets. Who answers is known from how connections begin; of those that began before, from others to the same
-//! port, else from the numbers that systems give to who asks.
+//! Captures of all devices (`-i any`) say for each packet whether it was received or sent. Others do not: there the host is
+//! the one that is in all packets. The answering side is known from how connections begin; for connections that began
+//! before the capture, from other connections to the same port, or else from the port numbers that systems give to clients.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! One direction of a connection: which of its data was seen, and what comes again. Knows no evidence.
+//! One direction of a connection: which data was seen, and what is retransmitted. Knows no evidence.
 
 use crate::pcap::packet::{Packet, Segment};
 

@@ -1,4 +1,4 @@
-//! Finds the files that were mapped, if they are still those. Knows no evidence.
+//! Finds the files that were mapped, if they are unchanged. Knows no evidence.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};

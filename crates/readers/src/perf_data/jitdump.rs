@@ -1,8 +1,8 @@
-//! A jitdump (`jit-PID.dump`, as perf's agent for JVMs, V8 and others write it): names of code that was made at run time, each with the
-//! time from which on it was there. Knows no evidence.
+//! A jitdump (`jit-PID.dump`, as perf's agent for JVMs, V8 and others write it): names of code that was generated at
+//! run time, each with the time from which on it existed. Knows no evidence.
 //!
-//! Records: kind, size, time. Code that was loaded has process, thread, two addresses, size and number, its name, and the code
-//! itself, which is skipped; code that was moved has its old and its new address.
+//! Records: kind, size, time. Loaded code has process, thread, two addresses, size and number, its name, and the code
+//! itself, which is skipped; moved code has its old and its new address.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,15 +1,15 @@
 //! `perf.data`, as `perf record` writes it, to a file or to a pipe: samples with stacks of the CPU and of page faults, and tracepoints.
 //!
-//! Container and records are read here: the crate that knows the container allocates whatever lengths a file states, and the one that knows
-//! the records, `linux-perf-event-reader`, panics at a build id that is too long. What an event is, and where the id of a record stands, comes
-//! from the latter.
+//! This module reads container and records itself: the crate for the container allocates any length that a file states,
+//! and the crate for the records, `linux-perf-event-reader`, panics at a build id that is too long. The latter is used
+//! for the meaning of an event and for the position of the id in a record.
 //!
-//! Names: perf.data has addresses only. Functions of libraries are taken from the files that were mapped, if their build id, or else their
-//! inode, is the one that perf noted; the kernel's from `/proc/kallsyms` if the kernel has not been started anew; Java's from
-//! `jit-PID.dump` or `perf-PID.map` beside the file.
+//! Names: perf.data has addresses only. Functions of libraries come from the mapped files, if their build id, or else
+//! their inode, is the one that perf noted; the kernel's come from `/proc/kallsyms` if the kernel has not been
+//! rebooted; Java's come from `jit-PID.dump` or `perf-PID.map` beside the file.
 //!
-//! Time: with `-k CLOCK_REALTIME` it is the wall clock; with another clock of `-k` the file holds one reading of both clocks. perf's own clock is
-//! related to nothing, and such a file is refused with the command that records another one.
+//! Time: with `-k CLOCK_REALTIME` it is the wall clock; with another clock of `-k` the file holds one reading of both
+//! clocks. perf's own clock is not related to any other; such a file is refused with the command that records a usable one.
 
 mod attributes;
 mod container;

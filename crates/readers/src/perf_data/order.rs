@@ -1,7 +1,7 @@
 //! Events in the order of their times. Knows no evidence.
 //!
-//! What a CPU wrote is in order, and CPUs are not. perf empties the buffers of all CPUs by turns, and marks in the file when it has
-//! done so: what was written before the turn before the last one cannot be preceded by anything that comes later.
+//! Events of one CPU are in order, but not across CPUs. perf empties the buffers of all CPUs in rounds and marks the end of a
+//! round in the file: what was written before the round before the last one cannot be preceded by anything that comes later.
 
 /// Events that wait for their turn, of some 80 bytes: two turns of 256 CPUs have as many, of buffers as large as perf makes them, and
 /// a file without marks may have any number.

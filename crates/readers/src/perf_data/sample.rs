@@ -1,6 +1,6 @@
-//! What is read of a sample. Knows no evidence.
+//! The values that are read from a sample. Knows no evidence.
 //!
-//! Each value that an event's samples have stands where the kernel's order puts it.
+//! The kernel's order of values defines the position of each value of a sample.
 
 use linux_perf_event_reader::{Endianness, SampleFormat};
 

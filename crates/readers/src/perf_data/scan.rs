@@ -1,4 +1,4 @@
-//! The first reading: of which process the samples are, what it has mapped, and whether its times can be placed. Knows no evidence.
+//! The first pass: which process the samples are of, what it has mapped, whether its times can be placed. Knows no evidence.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! What `perf script` prints of `perf.data`: samples with stacks of Java (by a perf map), the JVM, native code and the kernel.
 //!
-//! Time: perf's own clock counts from some time after boot, and nothing in the text says how that relates to any other. With `perf record -k CLOCK_REALTIME` it is the
-//! wall clock. Other files are refused with the command that records one.
+//! Time: perf's own clock counts from some time after boot, and the text does not relate it to any other clock. With
+//! `perf record -k CLOCK_REALTIME` it is the wall clock. Other files are refused with the command that records one.
 
 mod load;
 mod parse;

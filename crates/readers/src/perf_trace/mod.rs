@@ -2,8 +2,8 @@
 //!
 //! The rows are those of the collector of system calls, as for strace.
 //!
-//! Time: milliseconds since the first event, or of perf's own clock (`-T`), which nothing relates to another one. Only a clock offset that
-//! the caller gives places them; else the file is refused with the command that records one with a clock.
+//! Time: milliseconds since the first event, or perf's own clock (`-T`), which is not related to any other clock. Only a
+//! clock offset from the caller places them; otherwise the file is refused with the command that records one with a clock.
 
 mod load;
 mod parse;

@@ -1,7 +1,7 @@
 //! pprof's `profile.proto`: sums of samples by stack, of Go's own profiler, async-profiler's converter and many others.
 //!
-//! Time: it knows when it began and how long it took, and of no sample when that was. So it shows where time went and cannot tell when
-//! it was slow: what explains refuses it.
+//! Time: the file has the start and the duration of the whole profile, but no times of samples. It shows where time
+//! went, but not when it was slow, so `explain` refuses it.
 
 mod load;
 mod parse;

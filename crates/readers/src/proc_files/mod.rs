@@ -2,8 +2,8 @@
 //! `meminfo`, `vmstat`, `stat`, `loadavg`, `diskstats` and pressure of the machine, `cpu.stat` of a control group. Bare, below headings as `head` and
 //! `tail` print them, or behind names as `grep` does.
 //!
-//! Time: a line with nothing but a time places what follows it (`date` in any usual form). Without one the file is refused with the command that
-//! records it.
+//! Time: a line with only a time places what follows it (`date` in any usual form). Without one the file is refused
+//! with the command that records it.
 
 mod lines_of;
 mod load;

@@ -1,6 +1,6 @@
-//! Which number of which file a line is. Knows no evidence.
+//! Which number of which file a line holds. Knows no evidence.
 //!
-//! Most names stand in one file alone. Where they stand in several, the first line of a file tells which it is.
+//! Most names occur in one file only. Where a name occurs in several files, the first line of a file shows which one it is.
 
 use crate::cursor::Cursor;
 use crate::lines;

@@ -1,4 +1,4 @@
-//! Which file a line is of, where something says it: a heading of `head` or `tail`, or the name that `grep` puts before a line. Knows no evidence.
+//! Which file a line is of, if it is stated: a heading of `head` or `tail`, or the name that `grep` puts before a line. Knows no evidence.
 
 /// A file below `/proc` or a control group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::{LoadError, input};
 /// The `source` column of everything that comes from Prometheus.
 pub(super) const SOURCE: &str = "prometheus";
 
-/// Names that a loss tells of many.
+/// Most names that a loss lists.
 const TOLD_MAX: usize = 4;
 
 const SECOND_NS: f64 = 1e9;

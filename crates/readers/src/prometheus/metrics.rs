@@ -1,8 +1,8 @@
 //! What metrics of node_exporter, Micrometer and client_java mean, as counters of the schema. Knows no rows.
 //!
-//! Left out on purpose: the whole heap and the metaspace, which other sources know as they were before and after collections, and protocol events, which
-//! node_exporter counts in the network namespace of the host. So is the share of CPUs that the process used: of how many CPUs it is a share nothing
-//! tells, and the process's CPU time is there as well.
+//! Left out on purpose: the whole heap and the metaspace, which other sources know as they were before and after
+//! collections, and protocol events, which node_exporter counts in the network namespace of the host. So is the share
+//! of CPUs that the process used: the number of CPUs is not known, and the process's CPU time is there as well.
 
 use fathom_evidence::kinds::counter;
 

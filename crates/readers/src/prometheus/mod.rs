@@ -1,12 +1,12 @@
 //! Series of Prometheus: the JSON answer of a range query, and a CSV of a time and series as Grafana exports it.
 //!
-//! What a series is its metric's name tells: [`metrics`] has those of node_exporter, Micrometer and client_java that a counter of the schema means. A
-//! function of a query (`rate`) takes the name away, and then nothing tells; where a name was kept although the values are rates, they fall.
+//! The metric's name shows what a series is: [`metrics`] has the names of node_exporter, Micrometer and client_java that match a counter
+//! of the schema. A function of a query (`rate`) removes the name, and the meaning is lost; rates that keep the name are known by falling.
 //!
-//! Time: UTC in JSON and in epochs. A query may ask more often than the values were scraped: then they stand still and jump, and only the instants at
-//! which any series of a target changed are read (`targets.rs`). Pauses are spread over the time between two of them.
+//! Time: UTC in JSON and in epochs. A query may have shorter steps than the scrape interval: then values stand still and jump, and only
+//! the instants at which any series of a target changed are read (`targets.rs`). Pauses are spread over the time between two of them.
 //!
-//! Series of several JVMs or machines are not added up: which one is meant nothing tells.
+//! Series of several JVMs or machines are not added up, because the file does not say which one is meant.
 
 mod labels;
 mod load;

@@ -1,4 +1,4 @@
-//! Pauses of collections of which Prometheus has the number and the time.
+//! GC pauses of which Prometheus has the count and the total time.
 
 use std::collections::BTreeMap;
 

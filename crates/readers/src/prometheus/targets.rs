@@ -1,4 +1,4 @@
-//! Whose series there are, whose are read, and when these were scraped.
+//! The targets of the series, which of them are read, and when these were scraped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::labels::Labels;
 use super::metrics::{About, Is, meaning};
 use super::parse::Point;
 
-/// Targets that are told apart.
+/// Most targets that are separated.
 const TARGETS_MAX: usize = 1_000;
 
 /// Instants that are kept of each: three days of every second.

@@ -1,7 +1,7 @@
 //! Rows of many numbers, all of them as long as there is room, and further apart where a table is long: a month of seconds would fill the memory.
 //!
-//! Rows of a sum that stand between two others are left out: the rise between these stays what it is. What a number was when it began to rise, and what
-//! it came to in the end, is always kept.
+//! Rows of a sum between two others may be left out, because the rise between these stays the same. The value when a
+//! number began to rise, and its final value, are always kept.
 
 use fathom_evidence::tables::{Counter, Counters};
 use fathom_evidence::{StrId, Table};

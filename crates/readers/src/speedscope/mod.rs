@@ -1,7 +1,7 @@
 //! Profiles of speedscope's own format.
 //!
-//! Time: none that can be relied on. Samples have weights, one after the other, and those during which a thread waited may be left out:
-//! where a sample is on that axis is not when it was. So they show where time went and cannot tell when it was slow.
+//! Time: none that can be relied on. Samples have weights, one after the other, and samples of waiting threads may be left out:
+//! the position of a sample on that axis is not its time. So such files show where time went, but not when it was slow.
 
 mod load;
 mod parse;

@@ -4,7 +4,7 @@
 //! socket is known from the calls that only sockets have, or from `-yy`.
 //!
 //! Time: `-ttt` is the wall clock. Times of day without a date, times since the line before and summaries (`-c`) cannot be placed: they are
-//! refused with the command that records what can. strace stops a thread at both ends of each call, so that a call is some 20-30 µs longer than without it.
+//! refused with the command that records a usable file. strace stops a thread at both ends of a call, which makes it some 20-30 µs longer.
 
 mod load;
 mod parse;

@@ -1,8 +1,8 @@
-//! `iostat`, `mpstat`, `pidstat` and `sar` of the package sysstat, as text, and sar's own files: themselves, and as `sadf -j` prints them. These
-//! have the kernel's numbers. They are read here and not by `sadf`, as files are read without the right to start programs.
+//! `iostat`, `mpstat`, `pidstat` and `sar` of the package sysstat, as text, and sar's own files: themselves, and as `sadf -j` prints them.
+//! These have the kernel's numbers. This module reads them without `sadf`, because files are read without the right to start programs.
 //!
-//! Every row of text is an average since the row before. It becomes a rise of the counter that the kernel keeps, so that what was recorded by these tools and what
-//! Fathom records are the same rows.
+//! Every row of text is an average since the row before. It becomes a rise of the kernel's counter, so that recordings
+//! of these tools and of Fathom have the same rows.
 //!
 //! Time: sar's own file has seconds since the epoch. `sadf -j` has UTC or local time and says which; iostat has a zone where `S_TIME_FORMAT=ISO` is set. Otherwise the date stands in the first line
 //! and the time in each row, local and without a zone: read as UTC with a `clock_estimated` loss.

@@ -1,8 +1,8 @@
 //! The file that sar's daemon writes (`/var/log/sysstat/saDD`, `sar -o`): raw numbers of the kernel, activity by activity. Knows no evidence.
 //!
-//! The file says of each structure how many numbers of 8 bytes, of a `long` and of 4 bytes it begins with, in this order; releases add numbers at
-//! the end of each kind. An activity has a number of its own for its form: those of other forms are passed over. Facts are those of sysstat's
-//! `sa.h` and `rd_stats.h`; the file of 12.6.1 was at hand.
+//! The file states for each structure how many numbers of 8 bytes, of a `long` and of 4 bytes it begins with, in this
+//! order; releases add numbers at the end of each kind. An activity has a number for its format: other formats are
+//! skipped. Facts are from sysstat's `sa.h` and `rd_stats.h`; they were checked with a file of 12.6.1.
 
 /// How a file begins, and in the other byte order.
 const MAGIC: [u8; 2] = [0x96, 0xd5];

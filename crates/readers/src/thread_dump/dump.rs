@@ -1,4 +1,4 @@
-//! One dump, whatever its form. Knows no evidence.
+//! One dump, in any of the formats. Knows no evidence.
 
 use std::collections::HashSet;
 use std::rc::Rc;

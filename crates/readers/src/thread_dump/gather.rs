@@ -1,4 +1,4 @@
-//! Lines of printed dumps to dumps, each given away as soon as it is whole. Knows no evidence.
+//! Lines of printed dumps to dumps, each passed on as soon as it is complete. Knows no evidence.
 
 use std::rc::Rc;
 
@@ -6,7 +6,7 @@ use crate::thread_dump::dump::{Dump, How, Stacks, Thread, Waited};
 use crate::thread_dump::parse::{self, Line, text_of};
 use crate::thread_dump::parse_thread::ThreadLine;
 
-/// Frames that are kept of a thread: HotSpot prints 1,024 at most unless it is told otherwise.
+/// Frames that are kept of a thread: HotSpot prints 1,024 at most by default.
 pub(super) const FRAMES_MAX: usize = 2_048;
 
 /// Threads that are kept of a dump: the kernel allows four million at most, and a dump of that many is a damaged one.
@@ -107,7 +107,7 @@ pub(super) fn of_thread(thread: &mut Thread, line: &Line<'_>) {
         Line::Waits(how, address, class) if thread.waits_for.is_none() && thread.frames.len() <= 1 => {
             thread.waits_for = Some(Waited { how: *how, address: *address, class: text_of(class) });
         }
-        // In `Object.wait` the monitor is to be had again, which is told one frame further down.
+        // In `Object.wait` the thread has to reacquire the monitor; the line for it is one frame further down.
         Line::Waits(How::Enter, address, class) if thread.state == "BLOCKED" => {
             thread.waits_for = Some(Waited { how: How::Enter, address: *address, class: text_of(class) });
         }

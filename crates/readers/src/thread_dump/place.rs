@@ -1,7 +1,7 @@
 //! When each dump was taken. Knows no evidence.
 //!
-//! A printed dump has local time in whole seconds and no zone; from JDK 11 on it also says for how long each thread has lived. With the
-//! start of the JVM from elsewhere that gives the time exactly; without, the start is where all dumps of the JVM agree, read as UTC.
+//! A printed dump has local time in whole seconds and no zone; from JDK 11 on it also has the age of each thread. If the start of
+//! the JVM is known from elsewhere, this gives the exact time. Otherwise the start is where all dumps of the JVM agree, read as UTC.
 
 use crate::thread_dump::dump::Dump;
 

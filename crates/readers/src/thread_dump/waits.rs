@@ -1,8 +1,8 @@
-//! Looks at threads to waits with a length. Knows no evidence.
+//! Turns the samples of thread dumps into waits with a length. Knows no evidence.
 //!
-//! A look stands for half of the time to the looks before and after it, but not for more than [`STANDS_FOR_MAX_NS`] on each side.
-//! That gives the right sum of waiting whether a thread waited once or a thousand times. That it was *one* wait is said only where a thread was
-//! found in it again without having used a CPU meanwhile.
+//! A dump represents half of the time to the dumps before and after it, but not more than [`STANDS_FOR_MAX_NS`] on each
+//! side. That gives the right sum of waiting whether a thread waited once or a thousand times. It is reported as *one*
+//! wait only if a thread was found in it again without having used a CPU in between.
 
 use std::collections::HashMap;
 

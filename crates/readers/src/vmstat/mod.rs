@@ -1,7 +1,7 @@
 //! `vmstat -t N`: the machine's runnable tasks, memory, swap and CPUs, row by row.
 //!
-//! Time: `-t` prints local time and the name of the zone above it. UTC is believed; another zone's name tells no offset, and is read as UTC with a
-//! `clock_estimated` loss. Without `-t` no row has a time, and the file is refused with the command that records one.
+//! Time: `-t` prints local time and the name of the zone above it. UTC is trusted; the name of another zone gives no offset, and is read
+//! as UTC with a `clock_estimated` loss. Without `-t` no row has a time, and the file is refused with the command that records one.
 
 mod load;
 mod parse;

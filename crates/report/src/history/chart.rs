@@ -1,6 +1,6 @@
 //! The chart as SVG: latency, or stopped time, of each run; below it the lost time by cause; marks through both.
 //!
-//! It needs no script: what a point is, the browser tells by its title.
+//! It needs no script: the browser shows what a point is by its title.
 
 use fathom_compare::{History, Mark, Measure, Run};
 

@@ -15,7 +15,7 @@ const HANG: usize = 13;
 /// More nodes than this fill more than a screen: the worst are shown.
 const SHOWN: usize = 24;
 
-/// A key with half of a node's share of the lines is told.
+/// A key with half of a node's share of the lines is named.
 const HOT: f64 = 0.5;
 
 /// The whole answer.

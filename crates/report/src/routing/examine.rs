@@ -59,7 +59,7 @@ pub enum Verdict {
     Dependent,
     /// Some dead node's keys overload some nodes and spare others.
     Skewed,
-    /// Too few keys to tell.
+    /// Too few keys to decide.
     TooFewKeys,
 }
 

@@ -72,7 +72,7 @@ fn write_cause(sheet: &mut Sheet, (cause, percent): (&CauseVerdict, u32), of_cau
     write_advice(sheet, cause, of_cause);
 }
 
-/// A verdict as it is told, and how alarming it is.
+/// A verdict as it is printed, and how alarming it is.
 pub(crate) fn verdict_word(verdict: Verdict) -> (Tone, &'static str) {
     match verdict {
         Verdict::Shown => (Tone::Bad, "shown"),

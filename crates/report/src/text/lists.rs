@@ -1,4 +1,4 @@
-//! What was ruled out, and what could not be told.
+//! What was ruled out, and what could not be decided.
 
 use fathom_causes::explanation::{CauseVerdict, During, Evidence, Explanation, Missing, Verdict};
 
@@ -7,7 +7,7 @@ use super::{HANG, with_verdict};
 use crate::sheet::{Sheet, Styled, Tone, styled};
 use crate::units;
 
-/// Causes that are told by name.
+/// Causes that are listed by name.
 const SHOWN_NAMES: usize = 8;
 /// A sentence up to this long goes into a list.
 const REASON_MAX_CHARS: usize = 60;

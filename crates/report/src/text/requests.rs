@@ -7,10 +7,10 @@ use super::detail::Detail;
 use crate::sheet::{Sheet, Tone, styled};
 use crate::units;
 
-/// The median of all is told beside what is usual if it is so many times as long.
+/// The median of all is printed beside the usual one if it is so many times as long.
 const TOLD_FROM: f64 = 1.25;
 
-/// Less than this part of their time is not told.
+/// Less than this part of their time is not printed.
 const MIN_PART: f64 = 0.01;
 
 pub(super) fn write(sheet: &mut Sheet, explanation: &Explanation, detail: &Detail<'_>) {
@@ -44,7 +44,7 @@ fn says(port: &PortSummary) -> String {
     };
     let lengths = match port.count {
         0 => String::new(),
-        // What is usual nobody knows where there was no answer.
+        // Without an answer the usual latency is unknown.
         _ if 2 * port.unanswered_count > port.count => format!(": p50 {p50}, p99 {p99}, longest {longest}{known_to}"),
         _ => format!(": p50 {p50}{usual}, p99 {p99}, longest {longest}{known_to}; {lost} lost in waiting"),
     };

@@ -1,8 +1,8 @@
-//! The call instruction before a return address: where it stands and what it calls.
+//! The call instruction before a return address: its address and its target.
 //!
 //! Instructions of x86-64 cannot be read backwards with certainty: what looks like a call may be the end of a longer
-//! one. So a reading counts only if it leads to a place that calls of other files' functions have: a stub of the linkage
-//! table, or a slot of it. Calls through a register name no place and are not read.
+//! one. So a reading counts only if its target is one that calls of other files' functions have: a stub of the linkage
+//! table, or a slot of it. Calls through a register have no fixed target and are not read.
 
 use std::fmt;
 

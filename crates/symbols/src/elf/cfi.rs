@@ -1,7 +1,7 @@
 //! The unwind tables of one image (`.eh_frame`).
 //!
-//! The index of functions is built from the table itself and not taken from `.eh_frame_hdr`: one way
-//! for files with and without it, and a header that lies misleads nobody.
+//! The index of functions is built from the table itself and not taken from `.eh_frame_hdr`: one way for files with and
+//! without it, and a wrong header has no effect.
 
 use gimli::{
     BaseAddresses, CieOrFde, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Pointer, UnwindContext, UnwindSection,

@@ -1,5 +1,5 @@
-//! The dynamic table: what the dynamic linker reads, and so what is there even in a file that was
-//! stripped of its section headers.
+//! The dynamic table: the dynamic linker reads it, so it exists even in a file that was stripped of its section
+//! headers.
 
 use object::LittleEndian as LE;
 use object::elf::{

@@ -1,7 +1,7 @@
 //! The procedure linkage table: which function of another library a call means.
 //!
-//! A call of another library's function goes to a stub, which jumps through a slot that the dynamic
-//! linker fills. The relocations name the slots; the stubs are told apart by decoding their jump.
+//! A call of another library's function goes to a stub, which jumps through a slot that the dynamic linker fills. The
+//! relocations name the slots; decoding the jump of a stub shows its slot.
 
 use object::LittleEndian as LE;
 use object::elf::{

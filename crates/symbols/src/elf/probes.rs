@@ -1,5 +1,5 @@
-//! The probes that a program or library offers to tracers (SystemTap's notes, "USDT"): places in the code
-//! where nothing stands but a no-operation, and what is in which register there.
+//! The probes that a program or library offers to tracers (SystemTap's notes, "USDT"): places in the code that hold
+//! only a no-operation, and which value is in which register there.
 
 use super::headers::{Headers, note_at};
 use super::{ElfError, Machine, ReadAt, read_part, text_at};

@@ -1,5 +1,5 @@
-//! Where HotSpot keeps what is looked for, whichever release it is: JDK 8 has one heap of code, 9 and later several; code
-//! begins at a pointer from 9 to 22, before and after at an offset.
+//! The positions of HotSpot's data in each release: JDK 8 has one heap of code, 9 and later several; code begins at a
+//! pointer from 9 to 22, before and after at an offset.
 
 use super::memory::{Field, Place, believed};
 use super::structs::Structs;

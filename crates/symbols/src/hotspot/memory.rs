@@ -1,4 +1,4 @@
-//! The memory of a JVM, read by the places of fields.
+//! The memory of a JVM, read by the positions of fields.
 
 use super::HotSpotError;
 use crate::elf::ReadAt;

@@ -1,7 +1,7 @@
-//! Which methods were compiled into another one, at an address of its code.
+//! Which methods were inlined into another one, at an address of its code.
 //!
-//! For places at which the JVM may have to know it, calls above all, the compiler leaves a description: the innermost method,
-//! and where that of its caller is. Numbers in it have as many bytes as they need; since JDK 20 none of these is zero.
+//! For places at which the JVM may need it, above all calls, the compiler leaves a description: the innermost method, and the
+//! position of its caller's description. Numbers in it have as many bytes as they need; since JDK 20 none of these is zero.
 
 use super::HotSpotError;
 use super::memory::{Field, Place, believed, number, value};

@@ -1,4 +1,4 @@
-//! The table that HotSpot exports for debuggers: of each type its size, of each field its place.
+//! The table that HotSpot exports for debuggers: the size of each type and the position of each field.
 
 use rustc_hash::FxHashMap;
 

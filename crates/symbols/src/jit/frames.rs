@@ -1,8 +1,8 @@
 //! How large the frames of compiled code are, read from the code itself.
 //!
-//! HotSpot's compilers keep no frame pointer, but each compiled method makes one frame of a fixed size
-//! where it begins. That place is looked for among the first bytes of the code (before it lie the
-//! check of the receiver's class and the probe for stack overflow). Only x86-64 is known.
+//! HotSpot's compilers keep no frame pointer, but each compiled method makes one frame of a fixed size at its
+//! beginning. That place is searched among the first bytes of the code (before it are the check of the receiver's class
+//! and the probe for stack overflow). Only x86-64 is known.
 
 use super::{Found, JitKind};
 

@@ -1,4 +1,4 @@
-//! Through code that has no unwind tables: that of the JIT.
+//! Unwinds through code that has no unwind tables: that of the JIT.
 
 use super::registers::Registers;
 use super::stack::{StackCopy, Step};

@@ -1,4 +1,4 @@
-//! A stack that is walked, one step of the walk, and why it ended.
+//! The result of a stack walk, one step of the walk, and why it ended.
 
 use super::registers::Registers;
 

@@ -1,4 +1,4 @@
-//! From one frame to the next, up the stack.
+//! Steps from one frame to the next, up the stack.
 
 use gimli::{CfaRule, EvaluationResult, Location, Register, RegisterRule, UnwindContext, UnwindExpression, Value};
 

@@ -1,4 +1,4 @@
-//! Who ran while a thread waited for a CPU, as the kernel tells of waits that were long enough to be told one by one.
+//! The thread that ran while another one waited for a CPU. The kernel reports it for waits that are recorded one by one.
 
 use std::collections::HashMap;
 

@@ -18,7 +18,7 @@ pub(super) struct Key {
     address: u64,
     /// Where in the program it is waited for, if that is all that tells one lock from another.
     place: StrId,
-    /// A result is one thread's own, and so is an object that somebody gave back: two that wait for results wait for different ones.
+    /// Set for a result, or an object that a known thread returned: no two waits share one.
     own: (i64, u32),
 }
 
@@ -56,7 +56,7 @@ impl<'a> Owners<'a> {
         match wait {
             Wait::Lock | Wait::Permit if address == 0 => Key { place: self.place(sources, span.stack_id), ..shared },
             Wait::Lock | Wait::Permit => shared,
-            // Where nobody knows who gave an object back, nobody knows either from which of several pools alike it was.
+            // If it is unknown who returned the object, it is also unknown which of several similar pools it came from.
             Wait::Pool if self.of(sources, row).is_none() => Key { address: 0, ..shared },
             _ => Key { own: (tid, row), ..shared },
         }

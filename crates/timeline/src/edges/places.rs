@@ -1,7 +1,7 @@
 //! Which places in a program are those of one lock.
 //!
-//! Who sees a wait from outside does not know the address of the lock, only where in the program somebody waits. There are several
-//! locks in a program, and one may be waited for in several places: then whoever hands it over in one of them got it in another.
+//! A recorder outside the JVM sees no address of a lock, only where in the program a thread waits. A program has several
+//! locks, and one may be waited for in several places: then the thread that hands it over in one place got it in another.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

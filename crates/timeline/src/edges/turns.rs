@@ -43,7 +43,7 @@ impl Turns {
         Turns { turns: turns.filter(|(from, to, ..)| from < to).collect(), sums: sums(waits) }
     }
 
-    /// Whether it is known of any of them whose it was.
+    /// Whether the owner of any of them is known.
     pub(super) fn have_owners(&self) -> bool {
         self.turns.iter().any(|(_, _, owner, _)| owner.is_some())
     }
@@ -72,8 +72,8 @@ impl Turns {
     }
 }
 
-/// From when on whoever handed over at the end of each wait (end, beginning, row; ascending) is known to have had it:
-/// since the hand-over before, but not from before somebody waited.
+/// For each wait (end, beginning, row; ascending): from when on the thread that handed over at its end is known to have
+/// been the owner. That is since the previous hand-over, but not before the first thread waited.
 fn beginnings(ends: &[(i64, i64, u32)]) -> Vec<i64> {
     let mut first_waits: Vec<i64> = ends.iter().map(|(_, from, _)| *from).collect();
     for index in (1..first_waits.len()).rev() {

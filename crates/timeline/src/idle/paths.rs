@@ -1,4 +1,4 @@
-//! Stacks as paths from their root on, of Java's frames only, in which the same place looks the same each time.
+//! Stacks as paths from the root on, with Java frames only. The same place looks the same in each path.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Threads that were never seen at anything but reading from one socket.
+//! Threads that were only ever seen reading from one socket.
 //!
-//! A thread of its own reads what a broker or a server sends whenever there is something, and stands in that read for the rest of the
-//! time; so does a batch that asks one question after another. What a thread does when the read has ended tells them apart, and nothing
-//! of that was seen of these, nor of their like. What it did before its first read was its start.
+//! Two kinds of threads look like this. One only reads what a broker or a server sends, and is idle in that read for the rest
+//! of the time. The other is a batch that sends one request after another. What the thread does after the read would show which
+//! it is, but that was not seen of these threads or similar ones. What a thread did before its first read was its start.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

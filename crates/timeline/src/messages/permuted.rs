@@ -19,7 +19,7 @@ pub(super) struct Permutations {
 }
 
 impl Permutations {
-    /// Of `len` blocks, of which the first `slow_len` are the slow ones, for a number of kinds.
+    /// For a number of kinds over `len` blocks; the first `slow_len` blocks are the slow ones.
     pub(super) fn new(slow_len: usize, len: usize, kinds: usize) -> Permutations {
         let wanted = u32::try_from(kinds.saturating_mul(TRIES_PER_KIND)).unwrap_or(u32::MAX);
         let tries = wanted.clamp(*TRIES.start(), *TRIES.end());
@@ -44,7 +44,7 @@ impl Permutations {
             }
         }
         let most = as_far.into_iter().max().unwrap_or(0);
-        // Either direction would have been told.
+        // A difference in either direction would have been reported.
         (2.0 * f64::from(most + 1) / f64::from(tried + 1)).min(1.0)
     }
 

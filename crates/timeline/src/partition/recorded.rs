@@ -34,7 +34,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
     for kind in [span::PARK, span::MONITOR_WAIT] {
         each(sources, kind, |row, wait| add(&mut found, row, wait, waits.of_park(wait)));
     }
-    // In a program that is its own service whoever sleeps is what the others wait for.
+    // In a program that is its own service, the others wait for the thread that sleeps.
     let of_sleep = |waits: &mut Waits<'_, '_>, wait: &Span| match sources.traffic.peers.has_own() {
         true => ThreadState::Idle,
         false => waits.of_park(wait),
@@ -91,7 +91,7 @@ fn add_as(precedence: Precedence, found: &mut ByThread, row: u32, span: &Span, s
     found.entry(span.tid).or_default().push(candidate);
 }
 
-/// What a stack says of a thread that stood still: less than the JVM, which knows what it parked on and for whom.
+/// What a stack says of a thread that did not run: less than the JVM, which knows what the thread parked on and for whom.
 fn add_sampled(found: &mut ByThread, row: u32, wait: &Span, state: Option<ThreadState>) {
     state.into_iter().for_each(|state| add_as(Precedence::Sampled, found, row, wait, state));
 }

@@ -1,8 +1,8 @@
 //! Where the slow requests of a port spent their time: each of them divided once.
 //!
-//! From its arrival to its first read a request lay in the socket, whatever was done for it later; at its end its answer may have
-//! stood in the kernel. Between, it stood in line for a thread, other services were called for it (see [`called`]), or it was served: worked on,
-//! or waiting in the program.
+//! From its arrival to its first read a request was unread in the socket, whatever was done for it later. At its end its
+//! answer may have been in the kernel's send queue. Between these it was queued for a thread, called other services (see
+//! [`called`]), or was served: worked on, or waiting in the program.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,9 +23,9 @@ pub struct Divided {
     pub total_ns: f64,
     /// What they took beyond twice what is usual.
     pub late_ns: f64,
-    /// They had arrived, and nobody had read them.
+    /// They had arrived but had not been read.
     pub unread_ns: f64,
-    /// They had been read, and stood in line for a thread that worked on others.
+    /// They had been read, and were queued for a thread that worked on others.
     pub queued_ns: f64,
     /// Other services were called for them.
     pub calls_ns: f64,

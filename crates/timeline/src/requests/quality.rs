@@ -1,5 +1,5 @@
-//! How much a measure of requests can say. That requests were slow, any measure may say; that none was, only one that saw each
-//! of them whole, for long enough, and that no other fact contradicts.
+//! How much a measure of requests can prove. Any measure may show that requests were slow. That none was slow needs a
+//! measure that saw each request whole, for long enough, and that no other fact contradicts.
 
 use fathom_evidence::kinds::{counter, recorded, subject};
 
@@ -109,7 +109,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A minute with 20 requests a second, of which so many came several at once from second 2 on.
+    /// A minute with 20 requests a second. From second 2 on `several_of_20` of them came several at once.
     fn requests(several_of_20: usize) -> Recording {
         let mut recording = Recording::default();
         for nth in 0..60 * 20 {

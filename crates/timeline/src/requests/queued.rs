@@ -1,9 +1,9 @@
-//! Requests that had been read and stood in line for a thread.
+//! Requests that had been read and were queued for a thread.
 //!
-//! Who worked on a request and did not read it had it handed over: through the queue of an executor, or of an event loop. While
-//! that thread still worked on another request it was not at work on this one. What it did before that is not told, so the time
-//! in line is at least this. One for which another service is called is not in line, and who has nothing to do before it returns a
-//! request (a timer, say) did not work on it.
+//! If the thread that worked on a request did not read it, the request was handed over through the queue of an executor or
+//! an event loop. While that thread still worked on another request it did not work on this one. What it did before that is
+//! not recorded, so this is a lower bound of the time in the queue. A request is not queued once another service was called
+//! for it. A thread that was idle before it returned a request (a timer, say) did not work on it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -30,8 +30,8 @@ impl Workers {
         Workers(ends)
     }
 
-    /// Until when a request, for which calls were made, stood in line; none where its worker is not known to have worked on another
-    /// one after it was read.
+    /// Until when a request with calls was queued; none where its worker is not known to have worked on another one after
+    /// it was read.
     pub(crate) fn began_ns(&self, partition: &Partition, request: &Request, calls: &Intervals) -> Option<i64> {
         let (worker, ended_ns) = request.worked_on?;
         let ends = self.0.get(&worker)?;

@@ -1,8 +1,8 @@
-//! Seconds in which no request begins because everybody waits. Who sends a request only when the one before was answered (a pool of
-//! connections, a load generator) falls silent when the service hangs: such seconds are as slow as the requests that are waited for.
-//! Silence is also how it is when nobody asks any more: then long polls may be under way, or the last requests of a slow time. So it
-//! counts only where most of those that came last are still under way, take longer than those before them, and where others would
-//! have come meanwhile.
+//! Seconds in which no request begins because all clients wait. Clients that send a request only after the previous answer
+//! (a connection pool, a load generator) fall silent when the service hangs. Such seconds are as slow as the requests that
+//! are waited for. There is also silence when clients have no more requests: then long polls or the last requests of a slow
+//! time may be in flight. So silence counts only if most of the last requests are still in flight and slower than earlier
+//! ones, and more would have come.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::grid::Grid;
 use crate::median::median;
 use crate::traffic::users::{LATE_FROM, Request, count, lengths};
 
-/// So many requests that came last tell whether everybody waits: one of them may be a long poll.
+/// The number of last requests that show whether all clients wait: a single one may be a long poll.
 const LAST: f64 = 5.0;
 
 /// If requests came as before, one of a hundred and fifty silences in which so many are expected would be chance.
@@ -119,7 +119,7 @@ mod tests {
         Request { weight, ..Request::answered(from_ms * MS, (from_ms + length_ms) * MS) }
     }
 
-    /// The seconds of a minute in which everybody waited.
+    /// The seconds of a minute in which all clients waited.
     fn hung(mut requests: Vec<Request>) -> Vec<usize> {
         let grid = Grid::covering(0, 60_000 * MS);
         let mut silences = Silences::new(grid);
@@ -145,7 +145,7 @@ mod tests {
         let clients = |ms: i64| (0..10).map(move |nth| request(30_000 + nth, ms, 1.0));
         let quick = || every(20, 0..30, 10).chain(every(20, 50..60, 10));
         assert_eq!(hung(quick().chain(clients(20_000)).collect()), (31..50).collect::<Vec<_>>());
-        // They are answered before, and nobody asks again.
+        // They are answered before, and no more requests come.
         assert_eq!(hung(quick().chain(clients(5_000)).collect()), (31..36).collect::<Vec<_>>());
         // They hang to the end.
         let hanging = every(20, 0..30, 10).chain(clients(30_000)).collect();

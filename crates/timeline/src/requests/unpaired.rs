@@ -1,11 +1,11 @@
-//! What is known of a port without telling which answer belongs to which request, so that it is right also where connections carry
-//! several at once: how often data came and went, and how much of it.
+//! What is known of a port without matching answers to requests: how often data came and went, and how much. It is also
+//! right for connections that carry several requests at once.
 
 use fathom_evidence::kinds::counter;
 
 use crate::sources::Sources;
 
-/// Data that came to a port and left it while somebody looked.
+/// Data that came to a port and left it while a recorder ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Unpaired {
     /// How often data arrived; of HTTP/2 in the clear, how many requests.

@@ -1,4 +1,4 @@
-//! What never ends: requests that nobody answers, as a signal, and threads in a deadlock. A healthy service has neither.
+//! What never ends: requests without an answer, as a signal, and threads in a deadlock. A healthy service has neither.
 
 use fathom_evidence::detail::{Wait, from_text};
 use fathom_evidence::kinds::span;

@@ -1,8 +1,8 @@
-//! Requests that take longer for many seconds, by less than what counts in a second. Single seconds vary by as much, so each proves
-//! nothing; a stretch of them that stands above nearly all others does.
+//! Requests that take longer for many seconds, by less than counts in one second. Single seconds vary as much, so each
+//! proves nothing. A stretch of seconds that are above nearly all others does.
 //!
-//! Of all stretches, the one whose seconds rank highest against the others (Mann and Whitney's statistic). Neighbouring seconds are
-//! alike, so chance is not computed from ranks: the two sides must hardly overlap, and differ by what users may notice.
+//! The stretch is the one whose seconds rank highest against the others (Mann and Whitney's statistic). Neighbouring seconds
+//! are alike, so chance is not computed from ranks: the two sides must hardly overlap, and differ by what users may notice.
 
 use std::ops::Range;
 

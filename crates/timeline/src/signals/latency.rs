@@ -1,4 +1,4 @@
-//! How long requests took, as signals: what is usual is read from the recording itself, and how far that varies.
+//! How long requests took, as signals. The usual latency and its variation are read from the recording itself.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Pools in which threads wait for so long that it is never usual.
+//! Pools in which threads wait so long that it is never normal.
 
 use crate::account::Account;
 use crate::partition::Segment;

@@ -1,6 +1,6 @@
-//! Requests that are late now and then: too few to move a percentile of the seconds they fall into, but more than at other
-//! times. They are looked for in what nothing else tells as slow, as a cluster in time (`scan`), so that a hiccup here and
-//! there, which every service has, is none.
+//! Requests that are late now and then: too few to move a percentile of their seconds, but more than at other times. They
+//! are looked for in seconds that no other signal finds slow, as a cluster in time (`scan`). So a hiccup here and there,
+//! which every service has, does not count.
 
 mod scan;
 
@@ -19,8 +19,8 @@ const LENGTHS: [f64; 5] = [4.0, 8.0, 16.0, 32.0, 64.0];
 /// Of all requests, what the lengths are counted from: late ones are fewer than the others by far, and do not move it.
 const USUAL: f64 = 0.95;
 
-/// The part of each second's requests that were late, and the seconds in which that is more than chance; `told` are the seconds
-/// that are known to be slow.
+/// The part of each second's requests that were late, and the seconds in which that is more than chance. `told` are the
+/// seconds that are known to be slow.
 pub(crate) fn find(sources: &Sources<'_>, account: &Account, told: &[bool]) -> Option<(Signal, Vec<bool>, f64)> {
     let all = &account.requests_as_work()?.count;
     let usable: Vec<bool> = (0..all.len()).map(|index| !told[index] && is_usable(account, index)).collect();
@@ -77,7 +77,7 @@ impl<'a> Late<'a> {
         if all > 0.0 { few / all } else { 0.0 }
     }
 
-    /// The signal, if there are enough of them in the cluster for somebody to be harmed.
+    /// The signal, if the cluster has enough late requests to harm users.
     fn signal(&self, cluster: &Range<usize>) -> Option<(Signal, Vec<bool>, f64)> {
         let len = self.seconds.len();
         let is_other = |index: &usize| !cluster.contains(index);

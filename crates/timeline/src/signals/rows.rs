@@ -6,13 +6,13 @@ use crate::startup::Startup;
 use crate::states::ThreadState::{self, Blocked, Collector, Compiler, Runnable, Running, Stopped};
 use crate::states::{Layer, Origin, Scope, Stop, Wait};
 
-/// What nobody who waits for an answer notices, in ns.
+/// A user who waits for an answer does not notice this, in ns.
 pub(super) const UNNOTICED_NS: f64 = 1e6;
 
 /// From which values of a signal on a second is slow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Below this nobody is harmed.
+    /// A lower value harms no user.
     pub(crate) floor: f64,
     /// How many times worse than the quiet seconds a slow second is.
     pub(crate) factor: f64,
@@ -69,10 +69,10 @@ const OFTEN: Limits = Limits { floor: 0.1, factor: 3.0, alone: 0.1, ..ONCE };
 /// What comes and goes in any program, and has to last.
 const LASTING: Limits = Limits { alone: f64::INFINITY, run: 3, ..OFTEN };
 
-/// Waits of which any program has some: half of a thread, and a good part of what the threads at work do.
+/// Waits that any program has: half of a thread, and a good part of what the threads at work do.
 const WAITS: Limits = Limits { floor: 0.5, alone: 2.0, run: 2, least_part: 0.25, ..OFTEN };
 
-/// Work of the JVM's own threads, of which there is always a little: eight cores of it are too much at once.
+/// Work of the JVM's own threads. There is always a little of it: eight cores of it are too much at once.
 const CORES: Limits = Limits { alone: 8.0, run: 3, ..OFTEN };
 
 const LATENCY: Limits = Limits { floor: UNNOTICED_NS, alone: NOTICED_NS, run: 3, ideal_is_zero: false, ..OFTEN };
@@ -128,13 +128,13 @@ signals! {
     MedianLatency = Row { says: "requests took up to {} (median of a second)",
         limits: Limits { factor: 2.0, ..LATENCY }, ..REQUESTS },
     /// Share of the requests of a second that were late, where those are few of all but more than at other times.
-    // Late requests that are no more than this part of all harm nobody who looks at a percentile.
+    // Late requests that are no more than this part of all do not show in a percentile.
     RareRequests = Row { name: "rare_requests",
         says: "up to {} of a second's requests were late{longest}: few of all, but more than at other times",
         about: About::Latency,
         limits: Limits { floor: 0.001, alone: 1.0, ideal_is_zero: false, ..OFTEN }, ..SHARE },
-    /// For how long half of the requests lay in their sockets until somebody read them, in ns.
-    // Nobody's requests have to wait for so long, and where the service keeps up hardly any does.
+    /// For how long half of the requests were in their sockets before the service read them, in ns.
+    // No request has to wait this long, and where the service keeps up hardly any does.
     UnreadRequests = Row { name: "unread_requests",
         says: "half of the requests waited for up to {} until the service read them",
         at_start: AtStart::WarmUp,
@@ -180,14 +180,14 @@ signals! {
     /// Threads of the application waiting for pages of memory, on average.
     PageFaults = Row { name: "page_faults", says: "up to {} threads waited for pages of memory",
         made_of: |state| state == Blocked(Wait::PageFault), ..THREADS },
-    /// Datagrams per second that were lost because nobody took them from a socket of the process.
+    /// Datagrams per second that were lost because no thread read them from a socket of the process.
     LostDatagrams = Row { name: "lost_datagrams", says: "up to {} datagrams were lost in a second",
         ..HARM },
-    /// Attempts to connect per second that were dropped because nobody accepted those before.
+    /// Attempts to connect per second that were dropped because earlier connections had not been accepted.
     RefusedConnections = Row { name: "refused_connections",
         says: "up to {} attempts to connect were dropped in a second",
         ..HARM },
-    /// Requests that nobody answered, on average, while threads hang or their clients give up.
+    /// Requests without an answer, on average, while threads hang or their clients give up.
     UnansweredRequests = Row { name: "unanswered_requests",
         says: "up to {} requests waited at once that were not answered",
         unit: "requests", at_start: AtStart::Never,

@@ -1,5 +1,5 @@
-//! Requests that lie in their sockets because nobody reads them, as a signal. A service that keeps up reads a request at once, so
-//! this is slow from the first second on, whatever the other seconds are like.
+//! Requests that stay unread in their sockets, as a signal. A service that keeps up reads a request at once, so this is
+//! slow from the first second on, whatever the other seconds are like.
 
 use super::{Signal, SignalKind};
 use crate::account::Account;
@@ -30,7 +30,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A minute of twenty requests per second that take so long, of which they are unread for so long.
+    /// A minute of twenty requests per second. Each takes `length_ms` and is unread for `unread_ms` of it.
     fn recording(length_ms: i64, unread_ms: i64) -> Recording {
         let mut recording = Recording::default();
         for number in 0..1200 {

@@ -1,5 +1,5 @@
-//! Seconds within an illness that no signal tells: a kind of time goes on as before, but is a small part of what threads do for a
-//! while, or too short a run. They are no baseline, and the illness is one.
+//! Seconds within an illness that no signal finds slow: a kind of time goes on as before, but for a while it is a small
+//! part of what threads do, or its run is too short. Such seconds are no baseline, and the illness counts as one.
 
 use std::ops::Range;
 

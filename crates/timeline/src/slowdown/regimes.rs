@@ -1,4 +1,4 @@
-//! A service may run in one way at one time and in another later: what is usual in one tells nothing of the other.
+//! A service may run in one way at one time and in another later. What is usual in one regime says nothing of the other.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::baseline::around;
 use super::{SlowInterval, Slowdown};
 use crate::grid::Grid;
 
-/// With more times than this that have nothing in common nobody looks at each for itself.
+/// With more regimes than this they are not looked at separately.
 const MAX_REGIMES: usize = 16;
 
 /// For each slow stretch, which regime it is of: stretches of one share seconds of the baseline near them. None where there are too many.

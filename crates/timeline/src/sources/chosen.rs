@@ -1,8 +1,8 @@
-//! From which source each kind of spans and each counter is taken.
+//! Chooses the source of each kind of spans and of each counter.
 //!
-//! Two sources may report the same pause: at any time the spans of a kind are those of one source. A source that ends in the
-//! middle of the accounted time (a log that was rotated away, a recorder that came late) says nothing of the rest of it: there
-//! they are those of the next one.
+//! Two sources may report the same pause, so at any time the spans of a kind come from one source. A source that ends in
+//! the middle of the accounted time (a rotated log, a recorder that started late) says nothing of the rest: the next source
+//! is used there.
 
 use std::collections::HashMap;
 
@@ -20,11 +20,11 @@ const STAND_INS: [(&str, f64); 4] = [("jvm_probes", 0.8), ("hsperfdata", 0.6), (
 /// else the one that covers more time, else the one that stands in for no other: of one event each it has the better one.
 type Rank = (u8, bool, i64, bool, StrId);
 
-/// By how much the clocks of two sources differ at most: a span this near to the time that a source tells of may be one that it
-/// has told, in ns.
+/// The maximum difference between the clocks of two sources, in ns: a span this near to the time that a source covers may
+/// be one that it has reported.
 pub(super) const CLOCKS_DIFFER_NS: i64 = 100_000_000;
 
-/// What was seen to end may have begun long before anybody looked: so much of it was looked at, in ns.
+/// A span whose end was recorded may have begun long before the recording: so much of it was observed, in ns.
 const SURELY_LOOKED_AT_NS: i64 = 1_000_000_000;
 
 /// The spans of a kind that one source tells, in order of their beginning.
@@ -63,7 +63,7 @@ fn touches(span: &Span, (from_ns, to_ns): (i64, i64)) -> bool {
     span.time_ns <= to_ns && span.end_ns() >= from_ns
 }
 
-/// From when to when each source told anything, within the accounted time.
+/// The first and last time at which each source reported anything, within the accounted time.
 fn looked(recording: &Recording, accounted: (i64, i64)) -> HashMap<StrId, (i64, i64)> {
     let seen = recording.spans.rows().filter(|span| touches(span, accounted)).map(|span| {
         let end_ns = span.end_ns();
@@ -80,8 +80,8 @@ fn looked(recording: &Recording, accounted: (i64, i64)) -> HashMap<StrId, (i64, 
     looked
 }
 
-/// The spans of the best source, and those of the others from the time of which no better one tells anything. Requests are of
-/// one source: who waited for them and who measured them at sockets speak of different ones.
+/// The spans of the best source, and those of the others for time that no better one covers. Requests come from one source:
+/// those measured by clients and those measured at sockets are different ones.
 fn together(
     recording: &Recording,
     kind: StrId,
@@ -107,7 +107,7 @@ fn together(
     rows
 }
 
-/// Whether a span is none that is told already. A long one beside the time that was told is one of its own.
+/// Whether a span was not reported yet. A long one next to the reported time is one of its own.
 fn is_elsewhere(span: &Span, told: &Intervals) -> bool {
     let (from_ns, to_ns) = (span.time_ns, span.end_ns());
     let is_near = told.touches(from_ns.saturating_sub(CLOCKS_DIFFER_NS), to_ns.saturating_add(CLOCKS_DIFFER_NS));
@@ -181,7 +181,7 @@ mod tests {
     fn a_source_that_ends_within_silences_no_other() {
         const BOTH: [&str; 2] = ["gc_log", "jfr"];
         for (told, expected) in [
-            // Both tell of all the time: the longer log is taken, alone.
+            // Both cover all the time: the longer log is taken, alone.
             (&[("gc_log", -7_200, 61, 2), ("jfr", 0, 61, 2)][..], [3_631, 0]),
             // It ends in second 20, before the recording, or around it.
             (&[("gc_log", -7_200, 20, 2), ("jfr", 0, 60, 2)], [3_610, 20]),

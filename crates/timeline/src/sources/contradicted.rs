@@ -1,7 +1,7 @@
 //! Waits that a thread cannot have had: within them it answered requests and made calls.
 //!
-//! A profiler notes when a lock is wanted and when it is got. A virtual thread that wants one leaves its carrier, which goes on with others:
-//! what is noted as one long wait of the carrier was none (seen with JDK 25).
+//! A profiler notes when a lock is wanted and when it is acquired. A virtual thread that wants one leaves its carrier,
+//! which goes on with others. So one long wait of the carrier was noted that did not happen (seen with JDK 25).
 
 use std::collections::{HashMap, HashSet};
 

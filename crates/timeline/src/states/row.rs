@@ -28,7 +28,7 @@ pub(crate) enum Known {
     Files,
     /// While waiting for CPUs was counted.
     WaitsForCpu,
-    /// While somebody looked at the kernel.
+    /// While the kernel was observed.
     Observed,
 }
 

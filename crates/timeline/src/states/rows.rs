@@ -1,5 +1,5 @@
-//! One row per state: everything that is said, drawn or known of a kind of thread time. Who needs something of a state looks it up here;
-//! **a new kind of wait is a row.**
+//! One row per state: everything that is said, drawn or known of a kind of thread time. Code that needs something of a
+//! state looks it up here; **a new kind of wait is a row.**
 
 use fathom_evidence::kinds::{counter, role, span};
 
@@ -78,7 +78,7 @@ states! {
                 "java.util.concurrent.Phaser.",
                 "java.util.concurrent.AbstractExecutorService.invoke",
                 "java.lang.Thread.join",
-                // Room in a queue that is full, for which somebody has to take from it.
+                // Room in a full queue: another thread has to take from it.
                 "java.util.concurrent.ArrayBlockingQueue.put",
                 "java.util.concurrent.LinkedBlockingQueue.put",
                 "java.util.concurrent.LinkedBlockingDeque.put",

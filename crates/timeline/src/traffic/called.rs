@@ -1,9 +1,9 @@
 //! Which calls of other services were made for which requests.
 //!
-//! A thread that serves a request makes its calls itself, or a client library makes them on threads of its own: then nothing
-//! but time tells which request a call is for. It was made after the request had been read and was over before the answer, and
-//! one request waits for one such call after the other: of those that could have made it, and wait for no other one then, it is
-//! taken to be of the one that came last. A call for which there is none is nobody's.
+//! A thread that serves a request makes its calls itself, or a client library makes them on threads of its own. In the
+//! second case only time tells which request a call is for: it begins after the request was read and ends before the
+//! answer, and one request waits for one such call after the other. A call is assigned to the latest request that could
+//! have made it and does not wait for another call then. A call without such a request is assigned to none.
 
 use super::calls::Call;
 use super::users::Request;

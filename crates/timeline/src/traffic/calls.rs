@@ -1,4 +1,4 @@
-//! Calls of other services, as they were measured at their sockets: how long the other side took, apart from what happened here.
+//! Calls of other services, measured at their sockets: how long the other side took, without the time spent in this process.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -37,9 +37,9 @@ pub struct Call {
 /// The calls of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Those of which each byte was seen, in order of their beginning.
+    /// Those that were seen byte by byte, in order of their beginning.
     pub(crate) exact: Vec<Call>,
-    /// Those that looks at connections told of: neither who sent them is known, nor what was sent again, nor all of them.
+    /// Those found by polling connections: who sent them and what was retransmitted is unknown, and some are missing.
     pub(crate) coarse: Vec<Call>,
     /// Whether there are such, also among those that overlap.
     pub(crate) has_coarse: bool,

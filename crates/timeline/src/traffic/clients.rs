@@ -1,7 +1,7 @@
-//! Waits for other services that a library waits out on the caller's behalf.
+//! Waits for other services in which a library waits on the caller's behalf.
 //!
-//! The thread that called parks on a future, and another one reads the socket, mostly so quickly that no read is recorded. What
-//! the future is for stands on the stack: the library's entry point.
+//! The calling thread parks on a future, and another thread reads the socket, mostly so quickly that no read is recorded.
+//! The library's entry point on the stack shows what the future is for.
 
 use std::collections::HashMap;
 

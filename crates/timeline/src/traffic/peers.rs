@@ -5,11 +5,10 @@
 //! that read from the same port at once: every connection of a client has a port of its own, and
 //! only one thread at a time reads from it, though many may take turns.
 //!
-//! A program that also makes its own load is its own peer: such a wait is a request seen from
-//! outside, not a cause. Threads that serve clients call services; the threads that make the load
-//! serve nobody, and the clients that the serving threads see are on the same host. Only where the
-//! thread that answers sleeps is there nothing in the program to be seen: it stands for a service
-//! that is slow, for as long as it sleeps.
+//! A program that also makes its own load is its own peer: such a wait is a request seen from outside, not a cause. Threads
+//! that serve clients call services. Threads that make the load serve no client, and the clients that the serving threads
+//! see are on the same host. Only if the answering thread sleeps is there nothing to be seen in the program: while it
+//! sleeps, it stands for a slow service.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Latencies of two recordings are compared port by port: how long an administrator's page takes is no usual length of an order.
+//! Latencies of two recordings are compared port by port: the latency of an admin page is no usual latency of an order.
 
 use std::collections::HashMap;
 

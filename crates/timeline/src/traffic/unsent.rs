@@ -1,4 +1,4 @@
-//! What users waited for while no thread did: answers that stood in the kernel after the program had given them away.
+//! What users waited for while no thread did: answers in the kernel's send queue, after the program had written them.
 
 use fathom_evidence::detail;
 

@@ -1,8 +1,8 @@
 //! Which of the recorded requests are those that users waited for.
 //!
-//! A latency file has them as the client or the proxy saw them, and comes first. Those measured at sockets are of every port
-//! that the process listens on: the service's, and those of its administration. The port that leads is the one at which most
-//! time was lost, of those that a good part of the requests came to, so that a slow admin port makes no slow service.
+//! A latency file has them as the client or the proxy saw them, and comes first. Those measured at sockets are of every
+//! port that the process listens on: the service's, and those of its administration. The leading port is the one that lost
+//! most time, among the ports with a good part of the requests, so that a slow admin port makes no slow service.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashSet};
@@ -46,7 +46,7 @@ const MIN_LEADING_SHARE: f64 = 0.1;
 /// A request takes longer than so many times the median of its port before its time is lost.
 pub(crate) const LATE_FROM: f64 = 2.0;
 
-/// What came of a request while somebody looked.
+/// What became of a request while it was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// It was answered.
@@ -62,7 +62,7 @@ pub enum Answer {
 pub struct Request {
     /// When it came.
     pub from_ns: i64,
-    /// When its answer was complete; without one, when nobody waited or looked any more.
+    /// When its answer was complete; without an answer, when its client gave up or the recording ended.
     pub to_ns: i64,
     /// Whether it got one.
     pub answer: Answer,
@@ -70,7 +70,7 @@ pub struct Request {
     pub weight: f64,
     /// For how long at its end the answer stood in the kernel.
     pub unsent: Option<Unsent>,
-    /// From its arrival until somebody read it, in ns.
+    /// From its arrival until it was read, in ns.
     pub unread_ns: i64,
     /// Who answered it, and who read it; 0 where that is not known.
     pub threads: [i64; 2],
@@ -83,7 +83,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// One that was answered, of which no more is known.
+    /// One that was answered, without further details.
     pub(crate) fn answered(from_ns: i64, to_ns: i64) -> Request {
         Request {
             from_ns,
@@ -114,9 +114,9 @@ pub struct Port {
     pub count: f64,
     /// Of these, how many were streams of HTTP/2 in the clear, which share connections.
     pub streams: f64,
-    /// Of these, how many were not answered while somebody looked, or until their clients gave up.
+    /// Of these, how many were not answered before the recording ended or their clients gave up.
     pub unanswered: f64,
-    /// Stretches in which connections had several at once, or also what nobody asked for (HTTP/2, WebSocket): how long each of those took nobody knows.
+    /// Stretches with several at once on a connection, or with unrequested data (HTTP/2, WebSocket). Their times are unknown.
     pub overlapping: f64,
     /// When the first of these began.
     pub overlapping_from_ns: Option<i64>,

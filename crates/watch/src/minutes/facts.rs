@@ -1,13 +1,13 @@
-//! The table `facts`: what is set, built in and given of each JVM and its host, so that many hosts can be asked which of it the slow
-//! ones share.
+//! The table `facts`: what is set, built in and given of each JVM and its host. Across many hosts it shows what the
+//! slow ones have in common.
 //!
 //! ```text
 //! facts/date=2026-11-23/4242-1876-1f3a….parquet       a JVM, by process and start, at one look
 //! ```
 //!
-//! * A file is written when a JVM was found, when something has changed, and with each new day (UTC): the folders of a day are
-//!   complete without those before.
-//! * A folder `date=…` goes when `minutes` has none of that day or before any more.
+//! * A file is written when a JVM was found, when something has changed, and with each new day (UTC): the folders of a
+//!   day are complete without earlier ones.
+//! * A folder `date=…` is deleted when `minutes` has no rows of that day or of earlier days.
 
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};

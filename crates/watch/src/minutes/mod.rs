@@ -1,4 +1,4 @@
-//! One row of numbers for each JVM and minute, for whoever looks at many hosts or at longer times than a recording has.
+//! One row of numbers per JVM and minute, to look at many hosts or at longer times than a recording has.
 //!
 //! `Minute` adds up the seconds of a JVM (pure), `spool` keeps the rows on the disk, `facts` says what is true of the JVM meanwhile.
 

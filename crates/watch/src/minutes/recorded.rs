@@ -1,7 +1,7 @@
 //! Rows of `minutes` and `facts` out of a recording, for hosts that have no `fathom watch`.
 //!
-//! Only what was recorded is there: a signal of which nothing was recorded is empty in every minute. Several sources may tell of
-//! the same pauses; those of one count, of whichever tells of most.
+//! Only what was recorded is there: a signal without recorded rows is empty in every minute. If several sources report
+//! the same pauses, the source that reports the most of them counts.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! The columns of `minutes`: declared once, from which come the lines of the journal, the Parquet files and the table in the
-//! documentation.
+//! The columns of `minutes`, declared once. The lines of the journal, the Parquet files and the table in the
+//! documentation are made from them.
 
 use fathom_store::Cells;
 use serde::{Deserialize, Serialize};

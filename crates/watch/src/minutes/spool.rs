@@ -9,7 +9,7 @@
 //!   the same JVM and minute are one row.
 //! * A file has all rows of its hour that were in the journal and is named after them, so that one which was written just before a
 //!   crash is written again and not twice.
-//! * What the disk does not take is dropped and counted; the journal never has half a line but at a crash, after which that is cut off.
+//! * Rows that the disk does not take are dropped and counted. Only a crash leaves half a line in the journal, which is then cut off.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};

@@ -1,5 +1,5 @@
-//! One address: its messages in order, on a thread of its own, since it may not answer. What fails is tried again after longer and longer
-//! waits, and other addresses wait for nothing.
+//! One address: its messages in order, on a thread of its own, since it may not answer. A message that fails is retried
+//! after longer and longer waits, which do not delay other addresses.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -8,7 +8,7 @@ use crate::config::Format;
 use crate::incident::{AboutJvm, Incident, Named, Stage, Verdict};
 use crate::triggers::Severity;
 
-/// For so long an alert stands that nobody resolves.
+/// How long an alert stays open that is not resolved.
 const ALERT_STANDS: SignedDuration = SignedDuration::from_hours(1);
 
 /// What a message says.
@@ -117,7 +117,7 @@ fn cause(cause: &Named) -> String {
     format!("• *{}* {} {:.0} %: {}{remedy}", cause.id, cause.verdict, cause.share * 100.0, plain(&cause.says))
 }
 
-/// Names that came from elsewhere call nobody and break no line: these letters mean something in such texts.
+/// Names from elsewhere must not mention people or break lines: these letters have a meaning in such texts.
 fn plain(text: &str) -> String {
     let plain = text.chars().map(|c| match c {
         '<' => '‹',

@@ -1,4 +1,4 @@
-//! What is to be sent, on the disk until it has been: a service that is killed or gets another configuration sends the rest afterwards.
+//! Messages on disk until they are sent: a service that is killed or gets another configuration sends the rest afterwards.
 //!
 //! ```text
 //! outbox/1764270512123456789-0f3a….json      one message to one address

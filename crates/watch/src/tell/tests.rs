@@ -1,4 +1,4 @@
-//! Two addresses, of which one does not answer.
+//! Two addresses, one of which does not answer.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

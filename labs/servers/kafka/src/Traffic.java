@@ -14,7 +14,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Producers that wait for each acknowledgement, as those of payments do, and a consumer; writes how long each message took. */
+/** Producers that wait for each acknowledgement, as for payments, and a consumer. Writes how long each message took. */
 public final class Traffic {
     private static final int BYTES = 1_000;
 

@@ -1,18 +1,18 @@
-// Call trees out of stacks.
+// Builds call trees from stacks.
 //
-// Stacks are a tree already (each is its caller's plus a frame), but frames that differ in the line only are one place
-// in a flame graph. So stacks are mapped once to a tree in which siblings differ by name and kind; a selection then is
-// one pass over its samples and one over the tree. Parents come before their children everywhere.
+// Stacks already form a tree (each is its caller's stack plus a frame), but frames that differ only in the line are one place
+// in a flame graph. So stacks are mapped once to a tree in which siblings differ by name and kind. A selection is then
+// one pass over its samples and one over the tree. Parents always come before their children.
 
 import { matcher } from "../../base/search.ts";
 import type { FlameRows, Matching } from "../source.ts";
 import { type Calls, childrenOf, Grower } from "./grower.ts";
 import type { Pack } from "./pack.ts";
 
-/** Smallest part of the whole that a frame must have to be drawn: a fraction of a pixel on any screen. */
+/** Frames with a smaller part of the whole are not drawn: they are a fraction of a pixel on any screen. */
 const SMALLEST_SHARE = 0.0005;
 
-/** Names of places; two frames that look the same have one key. */
+/** Names of places. Two frames that look the same share one key. */
 export interface Places {
   name: string[];
   kind: string[];
@@ -84,21 +84,21 @@ export function totals(calls: Calls, self: Float64Array): Float64Array {
   return total;
 }
 
-/** A tree and its weights, in the selection and in what it is compared with. */
+/** A tree with its weights in the selection and in the baseline. */
 export interface Weighed {
   calls: Calls;
   self: Float64Array;
   baseSelf: Float64Array;
 }
 
-/** Turned around: leaves become roots, and callers hang below. */
+/** The inverted tree: leaves become roots, and their callers are below them. */
 export function inverted({ calls, self, baseSelf }: Weighed): Weighed {
   const upwards = new Upwards(calls);
   for (let leaf = 0; leaf < self.length; leaf += 1) upwards.add(leaf, calls.place[leaf], self[leaf], baseSelf[leaf]);
   return upwards.done();
 }
 
-/** 1 for each node whose stack is meant: those that have a frame on their path, or stand below a node. */
+/** 1 for each node whose stack matches: a matching frame is on its path, or it is below the given node. */
 export function meantNodes(calls: Calls, places: Places, matching: Matching): Uint8Array {
   const meant = new Uint8Array(calls.parent.length);
   if ("below" in matching) meant[matching.below] = 1;
@@ -113,14 +113,14 @@ export function meantNodes(calls: Calls, places: Places, matching: Matching): Ui
   return meant;
 }
 
-/** Some places of a tree that are one to whoever asks: a method is compiled here and inlined there. */
+/** Several places of a tree that are treated as one, such as a method that is compiled in one place and inlined in another. */
 export interface Wanted {
   has: (place: number) => boolean;
-  /** Stands for all of them. */
+  /** The place that represents all of them. */
   as: number;
 }
 
-/** Who calls the wanted places; of a recursion the outermost counts. */
+/** The callers of the wanted places. In a recursion the outermost call counts. */
 export function above({ calls, self, baseSelf }: Weighed, wanted: Wanted): Weighed {
   const [total, baseTotal] = [totals(calls, self), totals(calls, baseSelf)];
   const upwards = new Upwards(calls);
@@ -131,7 +131,7 @@ export function above({ calls, self, baseSelf }: Weighed, wanted: Wanted): Weigh
   return upwards.done();
 }
 
-/** A tree that grows from nodes of another up to its roots. */
+/** Builds a tree from nodes of another tree up to its roots. */
 class Upwards {
   readonly #calls: Calls;
   readonly #grower = new Grower();
@@ -160,7 +160,7 @@ class Upwards {
   }
 }
 
-/** What the wanted places call, wherever they stand; of a recursion the outermost counts. */
+/** The callees of the wanted places, wherever these are. In a recursion the outermost call counts. */
 export function below({ calls, self, baseSelf }: Weighed, wanted: Wanted): Weighed {
   const grower = new Grower();
   const image = new Int32Array(self.length).fill(-1);
@@ -177,7 +177,7 @@ export function below({ calls, self, baseSelf }: Weighed, wanted: Wanted): Weigh
   return { calls: grower.calls, self: Float64Array.from(own), baseSelf: Float64Array.from(base) };
 }
 
-/** The weights below one node; everything else has none. */
+/** The weights below one node; all other weights become 0. */
 export function onlyBelow({ calls, self, baseSelf }: Weighed, root: number): Weighed {
   const isInside = new Uint8Array(self.length);
   for (let node = 0; node < self.length; node += 1) {
@@ -188,13 +188,13 @@ export function onlyBelow({ calls, self, baseSelf }: Weighed, root: number): Wei
   return { calls, self: self.map(inside), baseSelf: baseSelf.map(inside) };
 }
 
-/** Whether a place that is wanted stands among the callers of a node. */
+/** Whether a wanted place is among the callers of a node. */
 export function hasAbove(calls: Calls, node: number, wanted: (place: number) => boolean): boolean {
   for (let at = calls.parent[node]; at >= 0; at = calls.parent[at]) if (wanted(calls.place[at])) return true;
   return false;
 }
 
-/** The tree in preorder, the largest first, without what is too small to be seen. */
+/** The tree in preorder, the largest first, without frames that are too small to be visible. */
 export function preorder(tree: Weighed, places: Places, compared: boolean, unit: string, samples: number): FlameRows {
   const { calls, self, baseSelf } = tree;
   const [total, base] = [totals(calls, self), totals(calls, baseSelf)];
@@ -225,7 +225,7 @@ interface Walk {
   cut: number;
 }
 
-/** What is large enough to be drawn, in the selection or in what it is compared with. */
+/** The nodes that are large enough to be drawn, in the selection or in the baseline. */
 function roomFor(
   calls: Calls,
   total: Float64Array,
@@ -239,7 +239,7 @@ function roomFor(
     (base[node] > 0 && base[node] >= wholeBase * SMALLEST_SHARE);
   const walk = (): Walk => {
     const walked: Walk = { rows: [], depth: [], cut: 0 };
-    // A stack of our own: the calls of a recording may be deeper than this program's may be.
+    // An explicit stack: the calls in a recording may be deeper than this program's own stack allows.
     const open: [node: number, depth: number][] = [[-1, 0]];
     for (let next = open.pop(); next; next = open.pop()) {
       const [node, depth] = next;

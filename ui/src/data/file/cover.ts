@@ -1,14 +1,14 @@
-// States of threads of a file: a grid that was computed when the file was written.
+// Thread states of a single file: a grid that was computed when the file was written.
 
 import type { Columns } from "../arrow.ts";
 import type { Overview } from "../overview.ts";
 import type { Heat, HeatQuery, RoleHeat } from "../source.ts";
 import { threadMask } from "./samples.ts";
 
-/** More states than there will ever be: they share a key with thread and column. */
+/** An upper bound of the number of states: they share a key with thread and column. */
 const STATES = 256;
 
-/** The grid on the columns that are asked for: of each, the state that has the largest part of it, and how much is known. */
+/** The grid on the requested columns: the state with the largest part of each cell, and how much of the cell is known. */
 export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
   const best = new Map<number, { value: number; state: number }>();
   for (const [key, value] of table ? partsOf(table, query) : []) {
@@ -32,7 +32,7 @@ export function stateHeat(table: Columns | null, query: HeatQuery): Heat {
   };
 }
 
-/** How many threads of each role were in which state: the grid of roles on the columns that are asked for. */
+/** How many threads of each role were in which state: the grid of roles on the requested columns. */
 export function roleStates(table: Columns | null, query: HeatQuery): RoleHeat {
   const parts = table ? partsOf(table, { ...query, threads: "all" }, "role") : new Map<number, number>();
   const keys = Int32Array.from(parts.keys()).sort();
@@ -47,7 +47,7 @@ export function roleStates(table: Columns | null, query: HeatQuery): RoleHeat {
   };
 }
 
-/** Cells of samples added up by role. */
+/** Sums the cells of samples by role. */
 export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | "threads">): RoleHeat {
   const { columns } = heat;
   const places = new Map(roles.map(({ id }, place) => [id, place]));
@@ -67,7 +67,7 @@ export function byRole(heat: Heat, { roles, threads }: Pick<Overview, "roles" | 
   };
 }
 
-/** Which part of each column each state of each thread, or role, has; or of how much of it anything is known. */
+/** The part of each column that each state of each thread or role has, or the part that is known. */
 function partsOf(table: Columns, query: HeatQuery, rows = "thread", values = "value"): Map<number, number> {
   const parts = new Map<number, number>();
   const [from, to] = [table.meta("from", 0), table.meta("to", 1)];

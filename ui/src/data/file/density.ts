@@ -1,4 +1,4 @@
-// Spans that a file left out: of each kind how many began when, and how long they were.
+// Spans that a file leaves out: for each kind, how many began when, and how long they were.
 
 import { lowerBound } from "../../base/search.ts";
 import type { SpansQuery } from "../source.ts";
@@ -8,14 +8,14 @@ import type { Pack } from "./pack.ts";
 export interface LeftOut {
   kind: string;
   t: number;
-  /** How long the column is. */
+  /** The length of the column. */
   column: number;
   count: number;
   total: number;
   longest: number;
 }
 
-/** All of them by kind, in order of time. */
+/** All of them by kind, sorted by time. */
 export function leftOutOf(pack: Pack): Map<string, LeftOut[]> {
   const table = pack.part("span_density");
   const kinds = new Map<string, LeftOut[]>();
@@ -32,7 +32,7 @@ export function leftOutOf(pack: Pack): Map<string, LeftOut[]> {
   return kinds;
 }
 
-/** Those of a question, whatever their threads: of a column that it cuts through, its part. */
+/** Those that match a query, regardless of thread. A column that is partly in its time counts in part. */
 export function leftOutWithin(
   all: ReadonlyMap<string, readonly LeftOut[]>,
   { from, to, kinds }: Pick<SpansQuery, "from" | "to" | "kinds">,

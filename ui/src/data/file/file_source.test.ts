@@ -17,8 +17,8 @@ const NOTHING: Explanation = {
   losses: [],
 };
 
-// Ten seconds: a handler parses all the time (10 ms samples), from 4 s on the compiler runs as well, twice as often in
-// the last second; two spans of a pause touch, one is long.
+// Ten seconds. A handler parses all the time (10 ms samples). From 4 s on the compiler runs as well, twice as often in
+// the last second. Two pause spans touch, one is long.
 const WORLD: World = {
   overview: overviewOf(NOTHING, {
     threads: threadsOf(["handler", "handler", 2], ["compiler", "C2", 1]),

@@ -1,8 +1,8 @@
-// A tree of calls that grows: finds or adds the node for a place below a caller.
+// A growing call tree: finds or adds the node for a place below a caller.
 //
-// A recording may have millions of stacks, so nodes are numbers in typed arrays and are found by open addressing.
+// A recording may have millions of stacks. So nodes are numbers in typed arrays, found by open addressing.
 
-/** A tree of calls: per node its caller (-1: none), which has a smaller number, and its place. */
+/** A call tree: for each node its caller (-1: none), which has a smaller number, and its place. */
 export interface Calls {
   parent: Int32Array;
   place: Int32Array;
@@ -65,7 +65,7 @@ function hash(parent: number, place: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0;
 }
 
-/** Children of each node as chains: the first, and for each node the next with the same caller. */
+/** The children of each node as linked lists: the first child, and for each node the next one with the same caller. */
 export interface Children {
   first: Int32Array;
   next: Int32Array;

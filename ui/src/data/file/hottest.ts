@@ -1,4 +1,4 @@
-// Frames by weight, whoever called them.
+// Frames by weight, regardless of their callers.
 
 import type { FramesQuery, HottestFrames } from "../source.ts";
 import { hasAbove, type Places, totals, type Weighed } from "./calls.ts";
@@ -10,7 +10,7 @@ interface Sums {
   total: Float64Array;
 }
 
-/** The frames that come first; a recursion counts once in a frame's total. */
+/** The top frames. A recursion counts once in a frame's total. */
 export function hottest(
   tree: Weighed,
   places: Places,
@@ -20,7 +20,7 @@ export function hottest(
   const now = sums(tree, tree.self, places.name.length);
   const before = sums(tree, tree.baseSelf, places.name.length);
   const order = Array.from(places.name.keys()).filter((place) => now.total[place] > 0 || before.total[place] > 0);
-  // Also what there is no longer comes first: it is what the difference is about.
+  // Frames that disappeared also come first: they are part of the difference.
   const worth: Record<FramesQuery["sort"], (place: number) => number> = {
     self: (place) => Math.max(now.self[place], before.self[place]),
     total: (place) => Math.max(now.total[place], before.total[place]),

@@ -1,4 +1,4 @@
-// A recording inside the page: every question is answered from the pack, without a server.
+// A recording inside the page: every query is answered from the pack, without a server.
 
 import type { Overview, RecordingLine } from "../overview.ts";
 import type { Runs } from "../runs.ts";
@@ -82,7 +82,7 @@ export class FileSource implements Source {
 
   constructor(pack: Pack) {
     this.#pack = pack;
-    // Of another recording there are no rows in the file: there is no quiet time to look at.
+    // The file has no rows of another recording: it cannot show the quiet time.
     this.#overview = { ...pack.overview, baseline_recording: null };
   }
 
@@ -100,7 +100,7 @@ export class FileSource implements Source {
     });
   }
 
-  /** In the resolution of the file, all of it. */
+  /** All rows, in the resolution of the file. */
   async latency({ port }: LatencyQuery, signal?: AbortSignal): Promise<Latency> {
     await turn(signal);
     const lane = this.#overview.lanes.find(({ kind }) => kind === "latency");
@@ -189,7 +189,7 @@ export class FileSource implements Source {
     return null;
   }
 
-  /** Weights of the selection, and of what it is compared with for the same length of time, if there is such a time. */
+  /** The weights of the selection and, if there is one, of the baseline, scaled to the same length of time. */
   #weigh(selection: Selection, baseline: Baseline): { tree: Weighed; samples: number; compared: boolean } {
     const own = this.#sum(selection, [selection]);
     const quiet = this.#intervalsOf(baseline);
@@ -217,7 +217,7 @@ export class FileSource implements Source {
     return { self, samples };
   }
 
-  /** Whether a stack is meant. */
+  /** Whether a stack matches. */
   #meant(matching: Matching | null | undefined): (stack: number) => boolean {
     if (!matching) return () => true;
     const { calls, places, nodeOfStack } = this.#callTree();
@@ -263,7 +263,7 @@ export class FileSource implements Source {
   }
 }
 
-/** Lets the page draw what it has before the next answer is worked out: all of it happens in one thread. */
+/** Lets the page draw before the next answer is computed: both happen in the same thread. */
 async function turn(signal?: AbortSignal): Promise<void> {
   await new Promise((done) => {
     if (typeof requestAnimationFrame === "undefined" || document.hidden) setTimeout(done);
@@ -272,7 +272,7 @@ async function turn(signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
 }
 
-/** The rows from one on, which becomes the root. */
+/** The subtree of a row, which becomes the root. */
 function from(rows: FlameRows, first: number): FlameRows {
   const rest = <T extends { slice(start: number): T }>(column: T): T => column.slice(first);
   const depth = rows.depth.slice(first);

@@ -1,4 +1,4 @@
-// What `fathom explain --html` puts into the page: base64 of gzip of a header and Arrow streams.
+// The data that `fathom explain --html` puts into the page: base64 of gzip of a header and Arrow streams.
 //
 // pack = header length (u32, little endian) · header (JSON) · parts. A part is decoded when it is first asked for.
 
@@ -29,12 +29,12 @@ export class Pack {
     }
   }
 
-  /** A part's columns; `null` if the recording has none of that. */
+  /** The columns of a part; `null` if the recording does not have it. */
   part(name: string): Columns | null {
     let columns = this.#decoded.get(name);
     if (columns === undefined) {
       const bytes = this.#parts.get(name);
-      // Arrow buffers are read in place, which asks for their own alignment.
+      // Arrow buffers are read in place, which requires alignment.
       columns = bytes ? Columns.read(bytes.slice()) : null;
       this.#decoded.set(name, columns);
     }

@@ -1,11 +1,11 @@
-// Samples of a file, as columns in time order, and questions about them that need no stacks.
+// Samples of a file as columns in time order, and queries that need no stacks.
 
 import type { Nanoseconds } from "../../base/quantities.ts";
 import { lowerBound } from "../../base/search.ts";
 import type { Heat, Selection, SubsecondHeat, Threads } from "../source.ts";
 import type { Pack } from "./pack.ts";
 
-/** Unless the pack says another unit, which it does for very long recordings. */
+/** The default; the pack has another unit for very long recordings. */
 const MICROSECOND = 1_000;
 
 export interface Samples {
@@ -14,9 +14,9 @@ export interface Samples {
   event: Uint8Array;
   stack: Int32Array;
   weight: Float32Array;
-  /** How long the longest of each event lasts; 0 for samples, which are instants. */
+  /** The longest duration of each event; 0 for samples, which are instants. */
   longest: readonly Nanoseconds[];
-  /** How many each of them stands for. */
+  /** How many samples each row represents. */
   every: number;
 }
 
@@ -53,7 +53,7 @@ function emptySamples(): Samples {
   };
 }
 
-/** Which threads are asked for, to be looked up by index; `null` means all of them. */
+/** The requested threads, for look-up by index; `null` means all of them. */
 export function threadMask(threads: Threads): Uint8Array | null {
   if (threads === "all") return null;
   const mask = new Uint8Array(threads.reduce((most, index) => Math.max(most, index), -1) + 1);
@@ -62,8 +62,8 @@ export function threadMask(threads: Threads): Uint8Array | null {
 }
 
 /**
- * Calls `visit` with the row of each sample of the selection, in time order, its weight, and the time that it stands at; of what
- * lasts with the part of it that is in the selection.
+ * Calls `visit` for each sample of the selection in time order, with its row, its weight and its time. Rows that
+ * have a duration are cut to the selection.
  */
 export function eachSample(
   samples: Samples,
@@ -116,7 +116,7 @@ export function sampleHeat(
   };
 }
 
-/** Cells of a length that a time touches, with the part of its weight that each has. */
+/** Visits the cells of a given length that overlap a time, each with its part of the weight. */
 function eachPart(
   begin: Nanoseconds,
   end: Nanoseconds,

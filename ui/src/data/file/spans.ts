@@ -1,4 +1,4 @@
-// Spans of a file: marks for lanes, and the table.
+// The spans of a file: marks for lanes, and the table.
 
 import { lowerBound } from "../../base/search.ts";
 import type { CounterQuery, CounterSeries, SpanMarks, SpanRow, SpansQuery, SpanTable, TableQuery } from "../source.ts";
@@ -26,7 +26,7 @@ function chosen(rows: readonly SpanRow[], query: Pick<SpansQuery, "from" | "to" 
   );
 }
 
-/** Spans as marks; those of one kind that are shorter than a pixel and touch become one, and so do those left out. */
+/** Spans as marks. Touching spans of one kind that are shorter than a pixel become one mark, as do left out spans. */
 export function marks(rows: readonly SpanRow[], leftOut: LeftOutSpans, query: SpansQuery): SpanMarks {
   const pixel = (query.to - query.from) / Math.max(query.width, 1);
   const open = new Map<string, Mark>();
@@ -57,7 +57,7 @@ export function marks(rows: readonly SpanRow[], leftOut: LeftOutSpans, query: Sp
   return columns(all);
 }
 
-/** What a column of left out spans looks like: many short ones that touch. */
+/** How a column of left out spans is drawn: as many short spans that touch. */
 function markOf({ kind, t, column, count, longest }: LeftOut): Mark {
   const row = { t, duration: column, thread: -1, kind, name: "", stack: 0, kernelStack: 0, detail: "" };
   return { row, begin: t, end: t + Math.max(column, longest), small: true, merged: count, longest, thread: -1 };
@@ -86,7 +86,7 @@ function columns(all: readonly Mark[]): SpanMarks {
   };
 }
 
-/** The rows of the table that are asked for. */
+/** The requested rows of the table. */
 export function pageOf(
   rows: readonly SpanRow[],
   leftOut: LeftOutSpans,
@@ -124,7 +124,7 @@ const ORDERS: Record<TableQuery["sort"], (a: SpanRow, b: SpanRow) => number> = {
   thread: (a, b) => a.thread - b.thread,
 };
 
-/** The part of a counter that lies in the asked time, and the point before it, which still holds there. */
+/** The rows of a counter in the requested time, and the row before it, which is still valid there. */
 export function clipped(all: CounterSeries, { from, to }: CounterQuery): CounterSeries {
   const [first, end] = [lowerBound(all.t, from), lowerBound(all.t, to)];
   const part = (column: Float64Array): Float64Array => column.subarray(Math.max(first - 1, 0), end + 1);

@@ -1,4 +1,4 @@
-// What was set, built in or given differently: on two hosts often the whole answer.
+// Differences in settings, builds and environments. With two hosts this is often the whole answer.
 
 import type { JSX } from "preact";
 import { counted } from "../../base/text.ts";

@@ -1,4 +1,4 @@
-// Two recordings side by side: facts that differ, the verdict, what is said of each cause, and a differential flame graph one click away.
+// Compares two recordings: different facts, the verdict, each cause, and a differential flame graph one click away.
 
 import type { JSX } from "preact";
 import { amount, duration } from "../../base/numbers.ts";
@@ -79,7 +79,7 @@ function SideBySide(properties: { comparison: Comparison; listed: readonly Recor
   );
 }
 
-/** What was measured of both. */
+/** The measurements of both. */
 function Numbers({ a, b, names }: Pick<Comparison, "a" | "b"> & { names: Names }): JSX.Element {
   const figures = [...new Set([...a.figures, ...b.figures].map(({ says }) => says))];
   return (

@@ -1,4 +1,4 @@
-// Two recordings in pictures: how long their requests took, and what explains the time that each lost.
+// Two recordings in pictures: their latencies, and what explains the lost time of each.
 
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
@@ -18,7 +18,7 @@ import { causeTitle, verdictWord } from "../verdicts/words.ts";
 
 const HEIGHT = 170;
 
-/** What the two recordings are called. */
+/** The names of the two recordings. */
 export interface Names {
   a: string;
   b: string;
@@ -38,7 +38,7 @@ export function Pictures({ comparison, names }: { comparison: Comparison; names:
   );
 }
 
-/** How the other one lies on the axis above. */
+/** How the other recording is aligned with the axis above. */
 function GhostNote(): JSX.Element | null {
   if (!ghost.value) return null;
   const how = ghost.value.isBySlowTime ? "the slow times begin together" : "both begin together";
@@ -81,7 +81,7 @@ function lengthText(tail: Tail | null, above: number): string {
   return length === null ? "–" : duration(length);
 }
 
-/** The requests of all the time: of a port, or of the one that leads. */
+/** The requests of the whole time, of a port or of the leading port. */
 function useTail(from: Source | null, known: Overview | null, wanted: string): Tail | null {
   const lane = known?.lanes.find(({ kind }) => kind === "latency");
   const chosen = lane?.instances.includes(wanted) ? wanted : "";
@@ -94,7 +94,7 @@ function useTail(from: Source | null, known: Overview | null, wanted: string): T
 
 type Cause = Comparison["causes"][number];
 
-/** The causes that explain anything in either, each with a bar for both. */
+/** The causes that explain anything in either recording, with a bar for each. */
 function Bars({ causes }: { causes: readonly Cause[] }): JSX.Element {
   const says = ({ a_verdict, b_verdict }: Cause): boolean => [a_verdict, b_verdict].some(isNamed);
   const named = causes.filter((cause) => says(cause) || cause.a_share > 0 || cause.b_share > 0);

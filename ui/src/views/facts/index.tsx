@@ -1,4 +1,4 @@
-// What is true of the whole recording: host, JVM, flags, limits.
+// Facts about the whole recording: host, JVM, flags, limits.
 
 import type { JSX } from "preact";
 import { grouped, spaced } from "../../base/text.ts";
@@ -8,7 +8,7 @@ import { Note, Search } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
 
-/** Subjects that people ask for first; the others follow by name. */
+/** The subjects that are most often needed; the others follow by name. */
 const FIRST = ["jvm", "flag", "gc", "code_cache", "host", "cgroup", "process"];
 
 function Facts(): JSX.Element {

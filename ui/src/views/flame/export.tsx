@@ -1,10 +1,10 @@
-// What is picked, as a file of another tool: links that the program answers.
+// Exports the selection as a file of another tool: links that the server answers.
 
 import type { JSX } from "preact";
 import type { ExportFormat } from "../../data/source.ts";
 import { overview, selection, source } from "../../state/store.ts";
 
-/** Formats with the endings of their files and the tools that they are for. */
+/** Formats with their file extensions and tools. */
 const FORMATS: readonly (readonly [ExportFormat, string, string])[] = [
   ["firefox", ".json", "Firefox Profiler"],
   ["perfetto", ".pftrace", "Perfetto"],

@@ -1,4 +1,4 @@
-// One flame graph, with what is looked for in it; or, where it is zoomed to a frame that it does not have, a line that says so.
+// One flame graph with its search matches. If it does not have the zoomed frame, a line says so.
 
 import type { JSX } from "preact";
 import { matcher } from "../../base/search.ts";
@@ -13,14 +13,14 @@ export interface GraphProperties {
   matches: Matches;
   /** Names the graph. */
   identity: string;
-  /** The row that it is zoomed to: 0 for all, -1 for a frame that it does not have. */
+  /** The zoomed row: 0 for the whole graph, -1 for a frame that it does not have. */
   zoomed: number;
-  /** What the frame is called that it is zoomed to. */
+  /** The name of the zoomed frame. */
   name: string;
   onZoom: (row: number) => void;
 }
 
-/** The frames of a graph whose names have what is looked for. */
+/** The frames of a graph whose names match the search. */
 export function matchesOf(flame: FlameLayout, typed: string): Matches {
   return search(flame, typed === "" ? null : matcher(typed));
 }
@@ -30,7 +30,7 @@ export function Graph(
 ): JSX.Element {
   const { name, isCompared = false, ...drawn } = properties;
   const { flame, zoomed, onZoom, side } = drawn;
-  // What only the other graph of a pair has is here, as nothing.
+  // A frame that only the other graph of a pair has is included with weight 0.
   const isAbsent = zoomed < 0 || (zoomed > 0 && !(flame.rows.total[zoomed] > 0));
   if (isAbsent) return <Absent name={name} side={side} onShowAll={() => onZoom(0)} />;
   return <FlameCanvas {...drawn} isSearching={view.value.search !== ""} isCompared={isCompared} />;

@@ -1,4 +1,4 @@
-// The flame graph of what was picked: time × threads × event, as it is or against a baseline.
+// The flame graph of the selection: time × threads × event, alone or against a baseline.
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -56,7 +56,7 @@ function Graphs({ isCompared, ...graph }: GraphProperties & { isCompared: boolea
   return isPair.value ? <Pair {...graph} /> : <Graph {...graph} isCompared={isCompared} />;
 }
 
-/** Where no stacks show the cause that is open, those that are there are not taken for it. */
+/** Says so if no stacks show the open cause, so that the displayed stacks are not mistaken for it. */
 function WithoutStacks(): JSX.Element | null {
   const known = overview.value;
   const cause = opened.value;

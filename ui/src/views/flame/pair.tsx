@@ -1,5 +1,5 @@
-// The flame graph of what is picked beside that of the quiet time, below one legend. Both are zoomed to the same frame and scrolled
-// as far: what is at the same height has as many frames above it. Where the quiet time has nothing of it, the other has its room.
+// The flame graph of the selection next to that of the quiet time, below one legend. Both are zoomed to the same frame and have the
+// same scroll position, so frames at the same height have the same depth. If the quiet time has no such frame, the other gets its space.
 
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
@@ -39,11 +39,11 @@ export function Pair(properties: GraphProperties): JSX.Element {
   );
 }
 
-/** The same of the quiet time, for as long as what is picked. */
+/** The same for the quiet time, scaled to the length of the selection. */
 function Quiet(properties: GraphProperties): JSX.Element {
   const { flame, zoomed, onZoom } = properties;
   const kept = useMemo(() => keptOfBaseline(flame.rows), [flame]);
-  // As high as the other one, so that both can be scrolled as far.
+  // As high as the other one, so that both have the same scroll range.
   const quiet = useMemo(() => ({ ...layout(ofBaseline(flame.rows, kept)), deepest: flame.deepest }), [flame, kept]);
   const typed = view.value.search;
   const matches = useMemo(() => matchesOf(quiet, typed), [quiet, typed]);
@@ -53,7 +53,7 @@ function Quiet(properties: GraphProperties): JSX.Element {
   return <Graph {...properties} {...zoomedTo} flame={quiet} matches={matches} side={side} isFollower />;
 }
 
-/** How much there is in a graph, of time also how many threads that is. */
+/** The total of a graph; for time also the number of threads. */
 function muchOf({ total: [whole], unit }: FlameRows): string {
   const much = eventAmount(whole, unit);
   return unit === "ns" ? `${much} (${amount(whole / lengthOf(selection.value), "threads")})` : much;
@@ -63,9 +63,9 @@ function told(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false).join(", ");
 }
 
-/** Scrolls the other graph as far as the one that a user scrolls. */
+/** Scrolls the other graph together with the one that the user scrolls. */
 function useScrolledTogether(): (event: Event) => void {
-  // Where a graph was scrolled to from here, until it says so itself.
+  // The position to which this code scrolled a graph, until its scroll event arrives.
   const moved = useRef(new WeakMap<Element, number>());
   return ({ currentTarget, target }) => {
     const [pair, scrolled] = [currentTarget as Element, target as Element];

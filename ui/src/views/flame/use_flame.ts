@@ -1,4 +1,4 @@
-// The rows of the flame graph of what was picked, and more of them where somebody looks closer.
+// The rows of the selection's flame graph, and more rows below a zoomed frame.
 
 import { useRef, useState } from "preact/hooks";
 import { graft } from "../../charts/flame_layout.ts";
@@ -6,7 +6,7 @@ import type { Baseline, FlameRows } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { isPair, selection, source, view } from "../../state/store.ts";
 
-/** A frame larger than this is drawn with all that could be seen of it at once. */
+/** A frame larger than this already has all rows that can be visible. */
 const CLOSE = 0.3;
 
 export interface Flame {
@@ -15,13 +15,13 @@ export interface Flame {
   waiting: boolean;
   /** The question that the rows answer. */
   answers: string;
-  /** Names the question: another one shows another graph. */
+  /** Identifies the question: another one shows another graph. */
   question: string;
-  /** Asks for the small frames below one that is zoomed to. */
+  /** Requests the small frames below a zoomed frame. */
   more: (row: number) => void;
 }
 
-/** An answer with more rows where somebody looked closer. */
+/** An answer with more rows below a zoomed frame. */
 interface Closer {
   of: FlameRows | null;
   rows: FlameRows;
@@ -42,9 +42,9 @@ export function useFlame(): Flame {
   newest.current = rows;
   const more = (row: number): void => {
     if (!from || !rows || rows.cut === 0 || inverted || folded || rows.total[row] > CLOSE * rows.total[0]) return;
-    // What only another recording has cannot be asked for.
+    // Frames that only another recording has cannot be requested.
     if (rows.node[row] === rows.node[0]) return;
-    // Without an answer the frame is drawn as it is.
+    // Without an answer the frame is drawn without them.
     from.flame({ ...query, root: rows.node[row] }).then(
       (below) => {
         const isStillThere = newest.current === rows && below.name[0] === rows.name[row];

@@ -1,4 +1,4 @@
-// The row that the flame graph is zoomed to. What is zoomed to is a part of the state: it stays while other times are picked, both
+// The zoomed row of the flame graph. The zoomed frame is a part of the state: it stays when another time is picked, both
 // graphs of a pair show it, and Back undoes it.
 
 import { useMemo } from "preact/hooks";
@@ -6,7 +6,7 @@ import type { FlameLayout } from "../../charts/flame_layout.ts";
 import { update, view } from "../../state/store.ts";
 import { frameOf, rowOf } from "./zoomed.ts";
 
-/** The row that is zoomed to, 0 for all, and how to zoom to another. */
+/** The zoomed row (0: all), and a function that zooms to another. */
 export function useZoom(flame: FlameLayout | null): [row: number, zoomTo: (row: number) => void] {
   const { zoom, inverted } = view.value;
   const rows = flame?.rows;

@@ -11,11 +11,11 @@ function rowsOf(...lines: string[]): FlameRows {
   });
 }
 
-// As a server numbers nodes: from the root, 0, which also stands for what only another recording has.
+// Node numbers of a server: from the root, 0, which is also the number of frames that only another recording has.
 const SERVED = rowsOf("all 0", "  run 1", "    lock 2", "    park 5", "  other 0", "    lock 0");
-// As a file does: from the first frame, which is 0; the root is none.
+// Node numbers of a file: from the first frame, 0; the root has none.
 const FILED = rowsOf("all -1", "  run 0", "    lock 1", "    park 4");
-// Nodes of a graph from the leaves are of any path that a row stands for.
+// In an inverted graph, the node of a row is that of any of its paths.
 const INVERTED = rowsOf("all 0", "  lock 2", "    run 1", "  park 5", "    run 1");
 
 test.each([

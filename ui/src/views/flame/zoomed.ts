@@ -1,15 +1,15 @@
-// The frame that a flame graph is zoomed to, as an address keeps it, and its row in the graph that is shown. A node of the tree is
-// one path from the root, whatever time is picked, and is drawn on the axis; a graph from the leaves has no nodes, and neither
-// has a frame that only another recording has. They are known by their path.
+// The zoomed frame of a flame graph, as an address stores it, and its row in the displayed graph. A node of the tree is
+// one path from the root for any picked time, and is drawn on the axis. An inverted graph has no nodes, and neither
+// has a frame that only another recording has. These are identified by their path.
 
 import { pathsOf } from "../../charts/flame_paths.ts";
 import type { FlameRows } from "../../data/source.ts";
 import type { ZoomedFrame } from "../../state/view_state.ts";
 
-/** So much of a name is kept in the address. */
+/** The address keeps this many characters of a name. */
 const NAME_MAX = 300;
 
-/** What is zoomed to with a row; nothing with the whole. */
+/** The zoomed frame of a row; `null` for the root. */
 export function frameOf(rows: FlameRows, row: number, isInverted: boolean): ZoomedFrame | null {
   if (row <= 0) return null;
   const [node, name] = [rows.node[row], rows.name[row].slice(0, NAME_MAX)];
@@ -17,7 +17,7 @@ export function frameOf(rows: FlameRows, row: number, isInverted: boolean): Zoom
   return hasNode ? { node, name } : { path: pathsOf(rows)[row].toString(16), name };
 }
 
-/** The row of what is zoomed to, 0 where there is none. */
+/** The row of the zoomed frame; 0 without one. */
 export function rowOf(rows: FlameRows, zoom: ZoomedFrame | null, isInverted: boolean): number {
   if (zoom === null) return 0;
   if ("path" in zoom) return Math.max(pathsOf(rows).indexOf(Number.parseInt(zoom.path, 16)), 0);

@@ -1,4 +1,4 @@
-// What is looked for in stacks, zoomed to or taken apart, on the time axis: when it was there, and how much of everything it was.
+// The highlighted stacks (searched, zoomed or in the sandwich view) on the time axis: when they occurred, and their part of the total.
 
 import type { JSX } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
@@ -67,7 +67,7 @@ function clear(): void {
   else update({ zoom: null, search: "" });
 }
 
-/** Its part of everything under the pointer, or of all that is in sight. */
+/** Their part of the total under the pointer, or of the visible time. */
 function Value({ picture: { time, found, all } }: { picture: FoundPicture }): JSX.Element {
   const column = (at: number): number => Math.floor(((at - time.from) / (time.to - time.from)) * all.length);
   const at = pointed.value;

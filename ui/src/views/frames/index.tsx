@@ -1,4 +1,4 @@
-// The hottest frames of what was picked, and who calls one of them and whom it calls.
+// The hottest frames of the selection, and the callers and callees of one of them.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// One frame between those that call it and those that it calls.
+// One frame between its callers and its callees.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";

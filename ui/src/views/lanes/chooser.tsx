@@ -1,4 +1,4 @@
-// The list of all lanes that the recording could show, first those that changed most in the slow time.
+// The list of all lanes of the recording. Those that changed most in the slow time come first.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { Search } from "../../widgets/controls.tsx";
 import { Name } from "../../widgets/text.tsx";
 import { byChange, type Choice, choicesOf, mostChanged } from "./drawn.ts";
 
-/** So many of those that changed most stand above all others. */
+/** How many of the most changed lanes are listed first. */
 const FIRST = 12;
 
 export function LaneChooser(): JSX.Element | null {
@@ -60,7 +60,7 @@ function Group({ title, choices }: { title: string; choices: readonly Choice[] }
 }
 
 function Tick({ choice: { key, title, lane, change } }: { choice: Choice }): JSX.Element {
-  // Spans are counted as how many there were at once.
+  // The value of spans is how many there were at the same time.
   const unit = lane.kind === "spans" ? "threads" : lane.unit;
   return (
     <label title={lane.says ?? ""}>

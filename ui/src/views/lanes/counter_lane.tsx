@@ -1,4 +1,4 @@
-// One number, or a few of a kind, over time.
+// One number, or a few of the same kind, over time.
 
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
@@ -49,7 +49,7 @@ export function CounterLane({ lane, instances, id }: DrawnLane): JSX.Element {
   );
 }
 
-/** The value under the pointer; otherwise the top of the lane. */
+/** The value under the pointer, otherwise the top of the lane. */
 function Values(properties: {
   lane: Lane;
   instances: readonly string[];

@@ -2,7 +2,7 @@
 
 import type { Change, Lane } from "../../data/overview.ts";
 
-/** More lines than this in one lane cannot be told apart. */
+/** More lines than this in one lane cannot be distinguished. */
 export const MOST_LINES = 6;
 
 export interface DrawnLane {
@@ -12,7 +12,7 @@ export interface DrawnLane {
   id: string;
 }
 
-/** The lanes of some keys, in their order; those that the recording does not have are left out. */
+/** The lanes of some keys, in order, without those that the recording does not have. */
 export function drawnLanes(lanes: readonly Lane[], keys: readonly string[]): DrawnLane[] {
   const byId = new Map(lanes.map((lane) => [lane.id, lane]));
   return keys.flatMap((key) => {
@@ -28,21 +28,21 @@ function mostOf(lane: Lane): number {
   return isWhole(lane) ? lane.instances.length : MOST_LINES;
 }
 
-/** Whether its lines mean something together only. */
+/** Whether its lines only make sense together. */
 function isWhole({ kind, stacked, parts }: Lane): boolean {
   return kind === "spans" || kind === "latency" || stacked === true || (parts?.length ?? 0) > 0;
 }
 
-/** What can be chosen: a lane, or one of its many instances. */
+/** A choice: a lane, or one of its many instances. */
 export interface Choice {
   key: string;
   title: string;
   lane: Lane;
-  /** Of the instance that changed most. */
+  /** The change of the instance that changed most. */
   change: Change | null;
 }
 
-/** What can be chosen of a lane: all of it, or one of many instances. */
+/** The choices of a lane: all of it, or one of many instances. */
 export function choicesOf(lane: Lane): Choice[] {
   const changes = lane.changes ?? [];
   const whole = { key: lane.id, title: lane.title, lane, change: changes.reduce(larger, null) };
@@ -63,15 +63,15 @@ function sizeOf(change: Change | null): number {
   return change?.size ?? 0;
 }
 
-/** What changed most first; what did not change keeps its order. */
+/** The largest change first. Lanes without a change keep their order. */
 export function byChange(choices: readonly Choice[]): Choice[] {
   return [...choices].sort((a, b) => sizeOf(b.change) - sizeOf(a.change));
 }
 
-/** Less than this is no change that anybody would see in the picture. */
+/** Smaller changes are not visible in the picture. */
 const LEAST_CHANGE = 0.1;
 
-/** Those that changed most, as many as are read at a glance. */
+/** The lanes that changed most, only a few. */
 export function mostChanged(choices: readonly Choice[], most: number): Choice[] {
   return byChange(choices)
     .filter(({ change }) => sizeOf(change) >= LEAST_CHANGE)

@@ -1,4 +1,4 @@
-// Lines that are read together: how full something is under what it may hold, what was lost there, what happened meanwhile.
+// Lines that belong together: a level below its limit, what was lost there, and what happened meanwhile.
 
 import type { JSX } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
@@ -27,7 +27,7 @@ import { useSeries } from "./series.ts";
 
 const HEIGHT = 58;
 const NONE: readonly FigurePart[] = [];
-/** Marks this near to the pointer are told, in pixels. */
+/** Marks within this distance of the pointer are described, in pixels. */
 const NEAR = 4;
 
 export function FigureLane({ lane, id }: DrawnLane): JSX.Element {
@@ -56,7 +56,7 @@ export function FigureLane({ lane, id }: DrawnLane): JSX.Element {
   );
 }
 
-/** When something happened that is marked on it. */
+/** When the marked things happened. */
 function useMarks(lane: Lane): Marks {
   const from = source.value;
   const kinds = lane.kinds ?? [];
@@ -77,7 +77,7 @@ function useMarks(lane: Lane): Marks {
 
 const NO_MARKS: Marks = { t: new Float64Array(), kind: new Uint8Array(), kinds: 0 };
 
-/** The values under the pointer; otherwise what there may be. */
+/** The values under the pointer, otherwise the limit. */
 function Values({ lane, picture }: { lane: Lane; picture: FigurePicture }): JSX.Element {
   const at = pointed.value;
   const scale = new TimeScale(shownWindow.value, plotWidth.value);
@@ -105,7 +105,7 @@ function Values({ lane, picture }: { lane: Lane; picture: FigurePicture }): JSX.
   );
 }
 
-/** The levels that stand on each other, and what is marked. */
+/** The stacked levels, and the marks. */
 function Legend({ lane }: { lane: Lane }): JSX.Element | null {
   const palette = paletteFor(isDark.value, safeColours.value);
   const levels = lane.instances.filter((_, index) => ["level", "stage"].includes(lane.parts?.[index] ?? ""));

@@ -1,4 +1,4 @@
-// Lines and quantiles of the recording that is compared with, on the axis of this one.
+// Lines and quantiles of the other recording of a comparison, on this one's axis.
 
 import type { Nanoseconds } from "../../base/quantities.ts";
 import type { Lane } from "../../data/overview.ts";
@@ -9,7 +9,7 @@ import { askedWindow, plotWidth } from "../../state/store.ts";
 
 const NONE: readonly CounterSeries[] = [];
 
-/** The lines of the same names there; those that it does not have are none. */
+/** The other recording's lines of the same names. Missing lines are empty. */
 export function useGhostSeries(lane: Lane, instances: readonly string[]): readonly CounterSeries[] {
   const other = ghost.value;
   const there = other?.overview.lanes.find(({ id }) => id === lane.id);
@@ -25,7 +25,7 @@ export function useGhostSeries(lane: Lane, instances: readonly string[]): readon
   return question === null ? NONE : (value ?? NONE);
 }
 
-/** The quantiles of its requests: of the same port, or of the one that leads there. */
+/** The quantiles of its requests: of the same port, or of its leading port. */
 export function useGhostLatency(asked: LatencyQuery): LatencyLines | null {
   const other = ghost.value;
   const there = other?.overview.lanes.find(({ kind }) => kind === "latency");

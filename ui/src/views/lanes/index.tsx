@@ -1,4 +1,4 @@
-// Lanes of numbers and of spans on the time axis: everything that the recording has.
+// Lanes of counters and spans on the time axis: everything that the recording has.
 
 import type { JSX } from "preact";
 import { isOnTop } from "../../state/look.ts";

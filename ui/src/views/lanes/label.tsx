@@ -1,4 +1,4 @@
-// What stands left of a lane: its name, its value under the pointer, and what can be done with it.
+// The label left of a lane: its name, its value under the pointer, and its buttons.
 
 import type { ComponentChildren, JSX } from "preact";
 import type { Lane } from "../../data/overview.ts";
@@ -6,7 +6,7 @@ import { moveBefore, toggleLane, togglePin, toggleThin } from "../../state/lanes
 import { update, view } from "../../state/store.ts";
 import { Name } from "../../widgets/text.tsx";
 
-/** What is dragged is told by this type, so that other things that are dragged are no lanes. */
+/** This type identifies a dragged lane, so that other dragged things are ignored. */
 const DRAGGED = "text/x-fathom-lane";
 
 export function LaneLabel(properties: { lane: Lane; id: string; children?: ComponentChildren }): JSX.Element {
@@ -66,10 +66,10 @@ function Tool({ sign, says, onClick }: { sign: string; says: string; onClick: ()
   );
 }
 
-/** How high a lane is that was folded. */
+/** The height of a folded lane. */
 const STRIP = 18;
 
-/** Whether a lane was folded to a strip. */
+/** Whether a lane is folded to a strip. */
 export function isFolded(id: string): boolean {
   return view.value.thin.includes(id);
 }

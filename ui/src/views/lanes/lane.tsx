@@ -1,4 +1,4 @@
-// One lane, by what kind it is.
+// One lane, by its kind.
 
 import type { JSX } from "preact";
 import { CounterLane } from "./counter_lane.tsx";

@@ -1,5 +1,5 @@
-// How long all requests took, on top of everything. A drag that goes up or down as well as sideways picks requests: those
-// of that time and length are listed below.
+// The latency of all requests, on top of all lanes. A drag that also goes up or down picks requests: those
+// of that time and duration are listed below.
 
 import type { JSX } from "preact";
 import { useCallback, useRef } from "preact/hooks";
@@ -20,13 +20,13 @@ import { useGhostLatency } from "./ghosts.ts";
 import { heightOf, LaneLabel } from "./label.tsx";
 
 const HEIGHT: CssPixels = 96;
-/** How wide a cell is. */
+/** The width of a cell. */
 const CELL: CssPixels = 3;
-/** A drag that stays this flat picks a time alone. */
+/** A flatter drag only picks a time. */
 const FLAT: CssPixels = 10;
-/** A pointer that moves less than this has not been dragged. */
+/** A smaller movement is not a drag. */
 const NEAR: CssPixels = 3;
-/** Quantiles of less than a second are those of a few requests. */
+/** Quantiles of shorter parts are based on too few requests. */
 const LEAST_PART_NS = 1e9;
 const MOST_PARTS = 2_000;
 
@@ -81,7 +81,7 @@ function useLatency(query: LatencyQuery): { value: Latency | null; error: string
   );
 }
 
-/** Of which port they are: the one that leads tells slow time; others can be looked at. */
+/** The choice of the port: the leading one defines the slow time; others can be shown. */
 function Port({ ports, total }: { ports: readonly string[]; total: number }): JSX.Element | null {
   const [leading] = ports;
   if (leading === undefined || leading === "") return null;
@@ -97,7 +97,7 @@ function Port({ ports, total }: { ports: readonly string[]; total: number }): JS
   );
 }
 
-/** The quantiles under the pointer; otherwise the highest ones. */
+/** The quantiles under the pointer, otherwise the highest ones. */
 function Values({ latency }: { latency: Latency }): JSX.Element {
   const { lines } = latency;
   const at = pointed.value;
@@ -125,8 +125,8 @@ function Values({ latency }: { latency: Latency }): JSX.Element {
 }
 
 /**
- * The drag picks the time, as on every lane; where it ends says which lengths are meant. A click opens the request that is
- * there.
+ * The drag picks the time, as on every lane. Its height selects the durations. A click opens the request
+ * at that place.
  */
 function brush(event: PointerEvent, plot: HTMLElement, latency: Latency): void {
   if (event.button !== 0 || event.shiftKey) return;
@@ -143,7 +143,7 @@ function brush(event: PointerEvent, plot: HTMLElement, latency: Latency): void {
   window.addEventListener("pointerup", end, { once: true });
 }
 
-/** Opens the longest request around a place of the picture. */
+/** Opens the longest request near a place of the picture. */
 async function openAt(x: CssPixels, y: CssPixels, width: CssPixels, lengths: LengthScale): Promise<void> {
   const from = source.peek();
   const scale = new TimeScale(shownWindow.peek(), width);

@@ -1,4 +1,4 @@
-// The rows of a counter lane for the time that is shown.
+// The rows of a counter lane for the shown time.
 
 import type { Lane } from "../../data/overview.ts";
 import type { CounterSeries } from "../../data/source.ts";

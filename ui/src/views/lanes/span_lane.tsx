@@ -83,7 +83,7 @@ function markUnder(event: PointerEvent, picture: SpanPicture | null): number {
   return picture ? markAt(picture, scale, event.clientX - box.left, event.clientY - box.top, box.height) : -1;
 }
 
-/** What a file left out: those are drawn as how many there were. */
+/** Spans that a file left out are drawn as counts. */
 function LeftOutNote({ lane: { held, total } }: { lane: Lane }): JSX.Element | null {
   if (held === undefined || total === undefined || held >= total) return null;
   const says = "the longest are drawn one by one, the others as how many there were";
@@ -94,10 +94,10 @@ function LeftOutNote({ lane: { held, total } }: { lane: Lane }): JSX.Element | n
   );
 }
 
-/** A pointer that moves less than this has not been dragged. */
+/** A smaller movement is not a drag. */
 const NEAR: CssPixels = 4;
 
-/** A click on a bar picks its time and lists what it is. */
+/** A click on a bar picks its time and lists its spans. */
 function select(event: PointerEvent, { t, duration: lengths, kind }: SpanMarks, mark: number): void {
   if (mark < 0 || event.button !== 0 || event.shiftKey) return;
   const end = (now: PointerEvent): void => {
@@ -116,7 +116,7 @@ function usePicture(lane: Lane): SpanPicture | null {
   const kinds = lane.kinds ?? [];
   const ask = (time: { from: number; to: number }) => (signal: AbortSignal) =>
     from ? from.spans({ ...time, kinds, width, threads: "all" }, signal) : Promise.reject(new Error("no recording"));
-  // Rows and colours stay what they are while the window moves: they come from the whole recording.
+  // Rows and colours do not change while the window moves: they come from the whole recording.
   const whole = useAnswer(from ? JSON.stringify([lane.id, limits.value, width]) : null, ask(limits.value));
   const isWhole = sameInterval(window, limits.value);
   const question = from && !isWhole ? JSON.stringify([lane.id, window, width]) : null;
@@ -132,7 +132,7 @@ function usePicture(lane: Lane): SpanPicture | null {
   }, [marks, whole.value]);
 }
 
-/** More names than this have no colours of their own. */
+/** More names than this do not get individual colours. */
 const NAMES_MAX = 8;
 
 function Legend({ picture }: { picture: SpanPicture }): JSX.Element | null {

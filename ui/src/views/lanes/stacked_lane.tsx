@@ -1,4 +1,4 @@
-// A lane whose instances are parts of one whole.
+// A lane whose instances are parts of a whole.
 
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
@@ -43,7 +43,7 @@ export function StackedLane({ lane, id }: DrawnLane): JSX.Element {
   );
 }
 
-/** A state has the colour that it has in the lanes of threads, but where only a part of it is meant. */
+/** A state has the same colour as in the lanes of threads, unless an instance is only a part of the state. */
 function coloursOf(lane: Lane, palette: Palette): string[] {
   const states = overview.value?.states ?? [];
   const colours = stateColours(states, palette);
@@ -55,7 +55,7 @@ function coloursOf(lane: Lane, palette: Palette): string[] {
   });
 }
 
-/** The largest parts under the pointer; otherwise the top of the lane. */
+/** The largest parts under the pointer, otherwise the top of the lane. */
 function Largest({ lane, series }: { lane: Lane; series: readonly CounterSeries[] }): JSX.Element | null {
   const at = pointed.value;
   if (at === null) {
@@ -83,7 +83,7 @@ interface Part {
   colour: string;
 }
 
-/** Only parts that occur; those with the most time first. */
+/** Only parts that occur, those with the most time first. */
 function partsOf(lane: Lane, series: readonly CounterSeries[]): Part[] {
   const palette = paletteFor(isDark.value, safeColours.value);
   const colours = coloursOf(lane, palette);

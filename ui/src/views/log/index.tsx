@@ -1,4 +1,4 @@
-// Lines of logs in what was picked.
+// The log lines of the picked time.
 
 import type { JSX } from "preact";
 import { counted, grouped, spaced } from "../../base/text.ts";
@@ -55,7 +55,7 @@ function Log(): JSX.Element {
   );
 }
 
-/** What a file left out. */
+/** The lines that a file left out. */
 function LeftOutNote(): JSX.Element | null {
   const { logs = 0, logs_held: held = logs } = overview.value ?? {};
   if (held >= logs) return null;

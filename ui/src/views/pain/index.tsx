@@ -1,5 +1,5 @@
-// On top of all lanes: the signals in which the slow time was found, what shows the cause that is open, and what all threads
-// together did.
+// On top of all lanes: the signals in which the slow time was found, the lanes that show the open cause, and what all threads
+// did together.
 
 import type { JSX } from "preact";
 import { isOnTop } from "../../state/look.ts";

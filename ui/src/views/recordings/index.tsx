@@ -1,4 +1,4 @@
-// The recordings of the folder that is served, the slow ones told at a glance.
+// The recordings of the served folder. The slow ones are highlighted.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -20,7 +20,7 @@ function Recordings(): JSX.Element {
   const answer = useFillingList();
   const lines = answer.value ?? [];
   const watched = useWatched();
-  // With a single recording there is nothing to choose, and nobody who watches has anything to say.
+  // With a single recording there is nothing to choose, and no service that watches.
   const isAlone = lines.length === 1 && watched.answers !== "" && watched.value === null;
   const only = isAlone && lines[0].error === null ? lines[0].id : null;
   useEffect(() => {
@@ -39,7 +39,7 @@ function Recordings(): JSX.Element {
 
 function Table({ lines }: { lines: readonly RecordingLine[] }): JSX.Element {
   const [ticked, tick] = useState<readonly number[]>([]);
-  // Two are compared: a third one takes the place of the first.
+  // Two recordings are compared: a third one replaces the first.
   const toggle = (id: number): void =>
     tick(ticked.includes(id) ? ticked.filter((other) => other !== id) : [...ticked, id].slice(-2));
   return (
@@ -50,9 +50,9 @@ function Table({ lines }: { lines: readonly RecordingLine[] }): JSX.Element {
   );
 }
 
-/** What two ticks are for, and what can be done with all recordings. */
+/** Explains what two ticks do, and offers actions for all recordings. */
 function Tools({ ticked, lines }: { ticked: readonly number[]; lines: readonly RecordingLine[] }): JSX.Element {
-  // The one that stands first in the list is looked at, the other one is what it is compared with.
+  // The first in the list is the one that is opened. The other is compared with it.
   const [a, b] = lines.filter(({ id }) => ticked.includes(id));
   return (
     <p class="toolbar">

@@ -1,4 +1,4 @@
-// What `fathom watch` says: each JVM with its last hour of latency, and what was recorded and why.
+// The status of `fathom watch`: each JVM with its last hour of latency, and what was recorded and why.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -12,19 +12,19 @@ import { library, openRecording, zone } from "../../state/store.ts";
 import { Button, Note } from "../../widgets/controls.tsx";
 import { Name, Sentence } from "../../widgets/text.tsx";
 
-/** A minute is the finest that there is. */
+/** The resolution is a minute. */
 const REFRESH_MS = 15_000;
 
 const WIDTH = 366;
 const HEIGHT = 34;
-/** Room for the scale beside the bars, and for one of its labels. */
+/** Space for the scale next to the bars, and for one of its labels. */
 const SCALE = 44;
 const LABEL = 12;
 
-/** So many incidents stand above the JVMs: both are on the first screen. */
+/** How many incidents are listed above the JVMs, so that both fit the first screen. */
 const FIRST_INCIDENTS = 5;
 
-/** What there is to say, asked again and again as long as there is anything. */
+/** The status, polled as long as there is one. */
 export function useWatched(): Answer<Watched | null> {
   const recordings = library.value;
   const [asked, setAsked] = useState(0);
@@ -153,7 +153,7 @@ function minuteSays(minutes: readonly WatchedMinute[], at: number, from_ns: stri
   return `${time}: ${parts.filter((part) => part).join(", ")}`;
 }
 
-/** The newest ones; the others when they are asked for. */
+/** The newest incidents; the others on request. */
 function Incidents({ incidents }: { incidents: readonly Incident[] }): JSX.Element {
   const [isAll, showAll] = useState(false);
   const shown = isAll ? incidents : incidents.slice(0, FIRST_INCIDENTS);

@@ -1,4 +1,4 @@
-// One request: what its thread did while it was waited for. Chosen in the picture of all requests, or here among the longest.
+// One request: what its thread did until it was answered. It is chosen in the picture of all requests, or here among the longest.
 
 import type { JSX } from "preact";
 import { duration } from "../../base/numbers.ts";
@@ -14,7 +14,7 @@ import type { View } from "../view.ts";
 import { longestOf, requestOf, sameRequest } from "./picked.ts";
 import { Waterfall } from "./waterfall.tsx";
 
-/** So many can be chosen from. */
+/** The number of requests to choose from. */
 const LISTED = 12;
 
 function Request(): JSX.Element {
@@ -29,7 +29,7 @@ function Request(): JSX.Element {
   );
 }
 
-/** The longest requests of what is picked. */
+/** The longest requests of the picked time. */
 function useLongest(): readonly SpanRow[] | null {
   const from = source.value;
   const { from: begin, to } = selection.value;

@@ -6,7 +6,7 @@ function request(t: number, duration: number, name: string, thread = 1): SpanRow
   return { t, duration, thread, kind: "request", name, stack: 0, kernelStack: 0, detail: "" };
 }
 
-/** A recording of some requests, which finds words as a search does: anywhere. */
+/** A recording of some requests. Like a search, it finds words anywhere in a text. */
 function recordingOf(rows: readonly SpanRow[]): { source: Source; asked: TableQuery[] } {
   const asked: TableQuery[] = [];
   const table = async (query: TableQuery) => {
@@ -31,7 +31,7 @@ test("requests are those of the port that is looked at, not of one whose name ha
   });
   const longest = await longestOf(source, { time: { from: 0, to: 99 }, port: ":80" });
   expect(longest.map(({ t }) => t)).toEqual([12]);
-  // A latency file knows no ports.
+  // A latency file has no ports.
   expect(await longestOf(source, { time: { from: 0, to: 99 }, port: "" })).toHaveLength(3);
 });
 

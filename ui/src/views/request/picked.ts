@@ -1,17 +1,17 @@
-// From a row of the table of spans, or a place in the picture of all requests, to the request that is looked into, and back.
+// Leads from a row of the table of spans, or a place in the picture of all requests, to the shown request, and back.
 
 import type { Interval } from "../../base/quantities.ts";
 import type { Source, SpanRow, TableQuery } from "../../data/source.ts";
 import type { PickedRequest } from "../../state/view_state.ts";
 
-/** The table finds words, also in the middle of others: of so many rows those are taken that are meant. */
+/** The table also finds words inside other words. So this many rows are requested and then filtered. */
 const ASKED = 200;
 
 export function requestOf({ t, duration, thread }: SpanRow): PickedRequest {
   return { from: t, to: t + Math.max(duration, 1), thread };
 }
 
-/** The longest requests of a port that were under way in some time, or of all without one. */
+/** The longest requests that were in progress in some time, of a port or of all ports. */
 export async function longestOf(
   from: Source,
   { time, took = null, port }: { time: Interval; took?: Interval | null; port: string },
@@ -25,7 +25,7 @@ export async function longestOf(
   return rows.filter(({ name }) => port === "" || name === port);
 }
 
-/** The longest request that began in some time and took from so long to so long; `null` if there is none. */
+/** The longest request that began in some time and whose duration is in a range; `null` if there is none. */
 export async function requestAt(
   from: Source,
   began: Interval,
@@ -33,12 +33,12 @@ export async function requestAt(
   port: string,
 ): Promise<PickedRequest | null> {
   const rows = await longestOf(from, { time: began, took, port });
-  // The table also has those that began before and were still under way.
+  // The table also has those that began before and were still in progress.
   const row = rows.find(({ t }) => t >= began.from && t < began.to);
   return row ? requestOf(row) : null;
 }
 
-/** What was recorded of a request that is looked into. */
+/** The recorded span of the shown request. */
 export async function rowOf(from: Source, request: PickedRequest, signal?: AbortSignal): Promise<SpanRow | null> {
   const threads = request.thread < 0 ? "all" : [request.thread];
   const query: TableQuery = {
@@ -49,7 +49,7 @@ export async function rowOf(from: Source, request: PickedRequest, signal?: Abort
   return rows.find((row) => sameRequest(requestOf(row), request)) ?? null;
 }
 
-/** Whether two are the same; the address has whole nanoseconds. */
+/** Whether two requests are the same. The address has whole nanoseconds. */
 export function sameRequest(one: PickedRequest, other: PickedRequest | null): boolean {
   return other !== null && one.from === other.from && one.to === other.to && one.thread === other.thread;
 }

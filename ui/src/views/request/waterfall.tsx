@@ -1,4 +1,4 @@
-// The waterfall of a request: its way, the states of its threads while it was waited for, and what they did meanwhile.
+// The waterfall of a request: its phases, the states of its threads until it was answered, and what they did meanwhile.
 
 import type { JSX } from "preact";
 import { useCallback } from "preact/hooks";
@@ -22,7 +22,7 @@ import { rowOf } from "./picked.ts";
 
 const COLUMNS = 600;
 const STRIP_HEIGHT = 18;
-/** What may lie in a request: of more the longest. */
+/** The maximum number of spans in a request: the longest are kept. */
 const MOST_SPANS = 400;
 
 export function Waterfall({ request }: { request: PickedRequest }): JSX.Element {
@@ -52,7 +52,7 @@ export function Waterfall({ request }: { request: PickedRequest }): JSX.Element 
   );
 }
 
-/** What was recorded of it; nothing before that is known. */
+/** Its recorded span; nothing until that is loaded. */
 function useRow(request: PickedRequest): SpanRow | null {
   const from = source.value;
   const question = JSON.stringify(request);
@@ -62,7 +62,7 @@ function useRow(request: PickedRequest): SpanRow | null {
   return answers === question ? value : null;
 }
 
-/** The thread that answered, and the one that read, if that is another. */
+/** The thread that answered, and the thread that read the request, if they differ. */
 function threadsOf({ thread }: PickedRequest, known: SpanRow | null): number[] {
   const reader = known && phasesOf(known.detail).reader;
   const other = overview.value?.threads.find(({ tid }) => tid === reader)?.index ?? -1;
@@ -79,7 +79,7 @@ function Way({ detail }: { detail: string }): JSX.Element | null {
   return parts.length > 0 ? <span class="muted">, {parts.join(", ")}</span> : null;
 }
 
-/** What one thread did, as a strip in the colours of the states and in words. */
+/** What one thread did, as a strip in the colours of the states, and as text. */
 function States({ request, thread }: { request: PickedRequest; thread: number }): JSX.Element {
   const from = source.value;
   const { from: begin, to } = request;
@@ -131,7 +131,7 @@ function Words({ heat, thread }: { heat: Heat; thread: number }): JSX.Element {
   );
 }
 
-/** What lay in the request: waits, faults, calls. */
+/** The spans in the request: waits, faults, calls. */
 function Bars({ request, threads }: { request: PickedRequest; threads: readonly number[] }): JSX.Element | null {
   const from = source.value;
   const query: TableQuery = {
@@ -143,7 +143,7 @@ function Bars({ request, threads }: { request: PickedRequest; threads: readonly 
     (signal) => from?.table(query, signal) ?? Promise.reject(new Error("no recording")),
   );
   if (!value) return null;
-  // A thread of an asynchronous server has many requests at once: they are not what it did for this one.
+  // A thread of an asynchronous server has many requests at once. The others are not a part of this one.
   const others = value.rows.filter(({ kind }) => kind !== "request");
   const { bars, hidden } = barsOf(others, request);
   return (

@@ -1,4 +1,4 @@
-// The runs as a picture that can be pointed at, walked with the keyboard and clicked.
+// The runs as a picture for pointer, keyboard and clicks.
 
 import type { JSX } from "preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
@@ -26,7 +26,7 @@ import { figuresOf, haveRequests, lostOf, lostPer, runText } from "./figures.ts"
 
 interface Properties {
   series: Runs;
-  /** The run that is pointed at, here or in the table. */
+  /** The run under the pointer, here or in the table. */
   marked: number | null;
   onMark: (run: number | null) => void;
 }
@@ -91,7 +91,7 @@ function runUnder(event: MouseEvent, count: number): number | null {
   return runAt(event.clientX - box.left, count, box.width);
 }
 
-/** Where a key leads; nowhere if it is none of these. */
+/** The run that a key leads to; none for other keys. */
 function stepped(run: number | null, key: string, count: number): number | null | undefined {
   if (key === "ArrowRight") return Math.min((run ?? -1) + 1, count - 1);
   if (key === "ArrowLeft") return Math.max((run ?? count) - 1, 0);
@@ -100,7 +100,7 @@ function stepped(run: number | null, key: string, count: number): number | null 
   return key === "Escape" ? null : undefined;
 }
 
-/** Where the tip of a run is that no pointer points at. */
+/** The position of the tip of a run that was not chosen with the pointer. */
 function besideRun(canvas: HTMLElement, run: number, count: number): Place {
   const box = canvas.getBoundingClientRect();
   return { run, x: box.left + slotOf(run, count, box.width).to, y: box.top };

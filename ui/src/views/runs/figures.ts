@@ -1,15 +1,15 @@
-// The figures of one run as text, for the tip, the table and those who hear the page. Pure.
+// The figures of one run as text, for the tip, the table and screen readers. Pure.
 
 import { amount, duration } from "../../base/numbers.ts";
 import type { Nanoseconds } from "../../base/quantities.ts";
 import type { Run, Runs } from "../../data/runs.ts";
 
-/** A figure with its name; one that is not known is a dash. */
+/** A figure with its name. An unknown figure is a dash. */
 export type Figure = readonly [title: string, text: string];
 
 const UNKNOWN = "–";
 
-/** What stands in the columns of the table: latency, or how much was stopped and lost if no run has requests. */
+/** The columns of the table: latency, or the stopped and the lost time if no run has requests. */
 export function figuresOf(run: Run, hasRequests: boolean): Figure[] {
   const { latencies, length_ns } = run;
   if (hasRequests) {
@@ -27,7 +27,7 @@ export function figuresOf(run: Run, hasRequests: boolean): Figure[] {
   ];
 }
 
-/** Whether any run has requests: the others then have no figures. */
+/** Whether any run has requests. The runs without requests then have no figures. */
 export function haveRequests(runs: readonly Run[]): boolean {
   return runs.some(({ latencies }) => latencies !== null);
 }
@@ -38,25 +38,25 @@ export interface Lost {
   ns: Nanoseconds;
 }
 
-/** The causes of one run, the first one lost the most time. */
+/** The causes of one run, sorted by lost time, the largest first. */
 export function lostOf({ lost }: Pick<Runs, "lost">, run: number): Lost[] {
   const all = lost.map(({ id, name, ns }) => ({ id, name, ns: ns[run] }));
   return all.filter(({ ns }) => ns > 0).sort((a, b) => b.ns - a.ns);
 }
 
-/** What lost time is divided by: a request, or a second of a run whose requests are not known. */
+/** The unit of lost time: per request, or per second if requests are unknown. */
 export function lostPer(runs: readonly Run[]): string {
   const units = [...new Set(runs.map(({ latencies }) => (latencies === null ? "second" : "request")))];
   return units.sort().join(" or ");
 }
 
-/** The programs of the runs, if there are several: a change may then be that from one to the other. */
+/** The programs of the runs, if there are several. A change may then be a change of the program. */
 export function programsOf(runs: readonly Run[]): string[] {
   const titles = [...new Set(runs.map(({ title }) => title))].filter((title) => title !== "");
   return titles.length > 1 ? titles : [];
 }
 
-/** What is not in the series, in one sentence; empty if nothing is missing. */
+/** The recordings that are not in the series, in one sentence; empty if none is missing. */
 export function missingText({ runs, unread, unreadable, left_out }: Runs): string {
   const all = runs.length + unread + unreadable + left_out;
   const parts = [

@@ -1,4 +1,4 @@
-// All recordings of a folder as runs over time: latency, lost time by cause, and where they changed for good.
+// All recordings of a folder as runs over time: latency, lost time by cause, and lasting changes.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -17,7 +17,7 @@ import { Changes, RunTable } from "./tables.tsx";
 function RunsOverTime(): JSX.Element {
   const recordings = library.value;
   const listed = useFillingList();
-  // Another recording that was read may be another run.
+  // Each newly read recording may add a run.
   const read = listed.value?.filter((line) => !isUnread(line)).length;
   const question = recordings && read !== undefined ? `runs ${read}` : null;
   const answer = useAnswer(question, () => recordings?.runs() ?? Promise.reject(new Error("no recordings")));
@@ -42,7 +42,7 @@ function Series({ series }: { series: Runs }): JSX.Element {
   const [marked, mark] = useState<number | null>(null);
   const missing = missingText(series);
   const programs = programsOf(series.runs);
-  // Of a shorter series there may be no such run.
+  // A shorter series may not have this run.
   const shown = marked !== null && marked < series.runs.length ? marked : null;
   return (
     <>

@@ -1,4 +1,4 @@
-// The series as tables: where it changed and what changed with it, and all runs.
+// The series as tables: its changes, what changed with them, and all runs.
 
 import type { JSX } from "preact";
 import { amount, duration } from "../../base/numbers.ts";
@@ -9,12 +9,12 @@ import { openRecording, zone } from "../../state/store.ts";
 import { Name } from "../../widgets/text.tsx";
 import { figuresOf, haveRequests, lostOf, lostPer } from "./figures.ts";
 
-/** A change needs so many runs on each side. */
+/** A change needs this many runs on each side. */
 const LEAST_PIECE = 3;
-/** So much of what changed with a mark is shown at once; a new version of a program changes a hundred facts. */
+/** How many differences of a mark are shown at first: a new version of a program changes a hundred facts. */
 const FIRST = 6;
 const LONGEST = 160;
-/** Causes named in a row. */
+/** The number of causes named in a row. */
 const CAUSES = 3;
 
 export function Changes({ series }: { series: Runs }): JSX.Element {

@@ -1,8 +1,8 @@
-// The typed details of a span as names and values. Units follow from the names, as everywhere in a recording.
+// The typed details of a span as names and values. Units are derived from the names, as everywhere in a recording.
 
 import { amount } from "../../base/numbers.ts";
 
-/** Entries of a JSON object; nothing if it is none. */
+/** The entries of a JSON object; nothing if the text is not an object. */
 export function detailsOf(detail: string): [key: string, value: string][] {
   if (detail === "") return [];
   try {

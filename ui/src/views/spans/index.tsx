@@ -1,4 +1,4 @@
-// Pauses, waits, faults, requests: every span of what was picked, sorted, narrowed, each with its stack.
+// Pauses, waits, faults, requests: all spans of the selection, sorted and filtered, each with its stack.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -65,7 +65,7 @@ function Spans(): JSX.Element {
   );
 }
 
-/** How many there are, and what of them is to be seen. */
+/** How many spans there are, and which of them are shown. */
 function summaryOf({ total, totalDuration, held, isPart }: SpanTable): string {
   const count = counted(total, "span");
   const which = held < total ? `the longest ${grouped(held)} of ${count}` : count;
@@ -73,7 +73,7 @@ function summaryOf({ total, totalDuration, held, isPart }: SpanTable): string {
   return `${which}${time}${isPart ? "; this file holds only the longest, which were searched" : ""}`;
 }
 
-/** The kinds that were chosen; those whose lanes are drawn by default if none were. */
+/** The chosen kinds. If none are chosen, those whose lanes are drawn by default. */
 function chosenKinds(): readonly string[] {
   const { kinds } = view.value;
   if (kinds.length > 0) return kinds;
@@ -86,7 +86,7 @@ function kindsOf(isWanted: (lane: Lane) => boolean): string[] {
   return [...new Set(lanes.flatMap((lane) => lane.kinds ?? []))];
 }
 
-/** The kinds that the recording has. */
+/** The kinds in the recording. */
 function Kinds({ chosen }: { chosen: readonly string[] }): JSX.Element {
   const kinds = kindsOf(() => true);
   return (

@@ -1,4 +1,4 @@
-// The rows of the table of spans; one that is opened shows its details and its stacks.
+// The rows of the table of spans. An opened row shows its details and its stacks.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";

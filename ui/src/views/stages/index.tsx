@@ -1,4 +1,4 @@
-// Requests to devices by stage: how long each stage took mostly and at worst, in what is picked and in the quiet time.
+// Requests to devices by stage: the typical and the longest time of each stage, in the picked time and in the quiet time.
 
 import type { JSX } from "preact";
 import { duration } from "../../base/numbers.ts";
@@ -13,7 +13,7 @@ import { Name } from "../../widgets/text.tsx";
 import type { View } from "../view.ts";
 
 const KIND = "block_request";
-/** Of more requests the longest. */
+/** The maximum number of requests: the longest are kept. */
 const MOST = 20_000;
 
 function Stages(): JSX.Element {

@@ -1,4 +1,4 @@
-// The sub-second heat map: a column is a second, a row a fraction of it. Dragging over it picks a time.
+// The sub-second heat map: a column is a second, a row is a fraction of it. Dragging picks a time.
 
 import type { JSX } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";
@@ -14,10 +14,10 @@ import { event, limits, origin, pick, selection, source, zone } from "../../stat
 import { Note, Tip } from "../../widgets/controls.tsx";
 import type { View } from "../view.ts";
 
-/** 20 ms each, which is what samplers can tell apart. */
+/** 20 ms each, the usual resolution of samplers. */
 const ROWS = 50;
 const HEIGHT = 300;
-/** Room for the times below. */
+/** Space for the times below. */
 const AXIS = 16;
 
 function Subsecond(): JSX.Element {
@@ -40,12 +40,12 @@ function Subsecond(): JSX.Element {
   );
 }
 
-/** How much of the event a cell of which colour has. */
+/** The legend: how much of the event each colour of a cell means. */
 function Scale({ heat }: { heat: SubsecondHeat }): JSX.Element {
   const palette = paletteFor(isDark.value, safeColours.value);
   const unit = event.value?.unit ?? "samples";
   const cell = duration(1e9 / heat.rows);
-  // There is no part of a sample.
+  // Samples are whole numbers.
   const parts = SCALE.filter((part) => unit !== "samples" || part * heat.full >= 1);
   return (
     <ul class="legend scale" aria-label={`What a cell of ${cell} has`}>

@@ -1,4 +1,4 @@
-// What the cell under the pointer says.
+// The tip for the cell under the pointer.
 
 import type { JSX } from "preact";
 import { eventAmount, share } from "../../base/numbers.ts";
@@ -19,10 +19,10 @@ export interface Hovered {
   y: number;
 }
 
-/** States with less of what is in sight are told by the tip alone. */
+/** States with a smaller visible part are only named in the tip. */
 const NOTABLE = 0.005;
 
-/** States that have enough of the cells to stand in the legend. */
+/** The states that have enough cells to be in the legend. */
 export function notableStates(heat: Heat): Set<number> {
   const sums = new Map<number, number>();
   let whole = 0;
@@ -51,7 +51,7 @@ export function CellTip({ row, at, x, y, answered }: Hovered & { answered: Answe
   );
 }
 
-/** What is known of a cell, and how much is not. */
+/** What is known about a cell, and how much is unknown. */
 function stateAt({ state, value, known }: Heat, cell: number): string {
   if (cell < 0) return "nothing is known of it here";
   const unknown = 1 - (known?.[cell] ?? 1);
@@ -59,13 +59,13 @@ function stateAt({ state, value, known }: Heat, cell: number): string {
   return unknown < NOTABLE ? told : `${told}; ${share(unknown)} is not known`;
 }
 
-/** When a thread was there and was looked at. */
+/** When a thread existed and was observed. */
 export function lifeOf({ from, to }: Thread): Interval {
   const all = limits.value;
   return { from: Math.max(from ?? all.from, all.from), to: Math.min(to ?? all.to, all.to) };
 }
 
-/** Where what is known of a thread comes from. */
+/** The sources of a thread's data. */
 function Sources({ thread }: { thread: Thread }): JSX.Element | null {
   const sources = sourcesOf(thread);
   if (sources === "") return null;

@@ -1,6 +1,6 @@
-// One row per thread, grouped by what threads do: that the handlers stop when the collector starts is seen at once.
+// One row per thread, grouped by role. This shows at once, for example, that the handlers stop when the collector starts.
 //
-// There may be thousands of threads: only the rows in sight are asked for, drawn and in the document.
+// There may be thousands of threads. Only visible rows are requested, drawn and in the document.
 
 import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
@@ -69,7 +69,7 @@ function Head({ states }: { states: ReadonlySet<number> }): JSX.Element {
   );
 }
 
-/** The states in sight and their colours. */
+/** The visible states and their colours. */
 function States({ inSight }: { inSight: ReadonlySet<number> }): JSX.Element {
   const palette = paletteFor(isDark.value, safeColours.value);
   const states = overview.value?.states ?? [];

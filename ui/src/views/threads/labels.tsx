@@ -1,4 +1,4 @@
-// The names beside the thread lanes; a click takes the threads for the pictures below, control adds to them.
+// The names next to the thread lanes. A click selects the threads for the pictures below; with Control it adds them.
 
 import type { JSX } from "preact";
 import { duration } from "../../base/numbers.ts";
@@ -8,9 +8,9 @@ import { sourcesOf } from "./cell_tip.tsx";
 import type { Row } from "./rows.ts";
 import { ROLE_HEIGHT, ROW_HEIGHT } from "./rows.ts";
 
-/** Letters of the end of a name that are there also where there is no room for all of it: they tell as much as its beginning. */
+/** How many letters from the end of a long name are always shown: the end identifies a thread as well as the beginning. */
 const END = 10;
-/** No screen has room for more. */
+/** No screen can show more. */
 const LONGEST = 200;
 
 export function RowLabel(properties: { row: Row; top: number; onToggle: (role: string) => void }): JSX.Element {
@@ -44,7 +44,7 @@ export function RowLabel(properties: { row: Row; top: number; onToggle: (role: s
   );
 }
 
-/** A name, whole where there is room for it, else without some of its middle. */
+/** A name, in full if it fits, else without a part of its middle. */
 function ThreadName({ name }: { name: string }): JSX.Element {
   const letters = [...shorten(name, LONGEST)];
   return (
@@ -61,7 +61,7 @@ function nameOf({ thread }: ThreadRow): string {
   return thread.name || `thread ${thread.tid}`;
 }
 
-/** All of a name that was cut, and what it is. */
+/** The full text of a cut name, and what it is. */
 function titleOf(row: ThreadRow): string {
   const about = [
     clean(nameOf(row)),
@@ -79,7 +79,7 @@ function isChosen(row: Exclude<Row, { kind: "more" }>): boolean {
     : row.threads.every(({ index }) => chosen.includes(index));
 }
 
-/** A click on what is chosen alone gives all threads back. */
+/** A click on the only selected entry selects all threads again. */
 function choose(token: string, isAdding: boolean): void {
   const words = view
     .peek()

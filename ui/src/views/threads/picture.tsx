@@ -1,4 +1,4 @@
-// The picture of the thread rows in sight.
+// The picture of the visible thread rows.
 
 import type { JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
@@ -16,7 +16,7 @@ import { CellTip, type Hovered, lifeOf, notableStates } from "./cell_tip.tsx";
 import { ROLE_HEIGHT, ROW_HEIGHT, type Row, type Rows, visibleRows } from "./rows.ts";
 import { type Answered, useHeat, useRoleHeat } from "./use_heat.ts";
 
-/** Columns of the rows that stand for whole roles, whatever the number of threads. */
+/** The number of columns in the rows of whole roles, for any number of threads. */
 const ROLE_COLUMNS = 240;
 const MOST_COLUMNS = 1_500;
 /** The width of a cell. */
@@ -26,7 +26,7 @@ export function RowsCanvas(properties: {
   all: Rows;
   first: number;
   end: number;
-  /** Tells which states are in sight. */
+  /** Reports which states are visible. */
   onStates: (states: ReadonlySet<number>) => void;
 }): JSX.Element {
   const { all, first, end, onStates } = properties;
@@ -79,7 +79,7 @@ export function RowsCanvas(properties: {
   );
 }
 
-/** A few steps of resolution instead of one per pixel of width. */
+/** Rounds the resolution to a few steps, instead of one per pixel of width. */
 function quantised(columns: number): number {
   return Math.ceil(columns / 100) * 100;
 }
@@ -115,10 +115,10 @@ function drawThreads(
   });
 }
 
-/** How high the strip is that shows which part of a thread's time is meant. */
+/** The height of the strip that shows the matching part of a thread's time. */
 const STRIP = 4;
 
-/** Below what each thread did, where its stacks were those that are looked for. */
+/** Draws the strip below each thread that shows when its stacks matched. */
 function drawFoundCells(context: CanvasRenderingContext2D, picture: Picture, answered: Answered<Heat>): void {
   const rows = cellsByThread(answered.heat);
   const heat: HeatPicture = { ...answered, time: answered, colours: [picture.palette.found] };
@@ -154,7 +154,7 @@ function drawRoles(
   });
 }
 
-/** What is looked for of a role: a line on the scale of the row, which has to be of threads as well, or of the same weights. */
+/** The matching part of a role: a line on the scale of the row, which must also count threads, or the same weights. */
 function drawFoundOf(
   context: CanvasRenderingContext2D,
   { palette, scale }: Picture,
@@ -180,14 +180,14 @@ function onlyRole(heat: RoleHeat, role: number): RoleHeat {
   return { ...heat, column, value };
 }
 
-/** The value of one thread that is busy all the time, where values are time. */
+/** The value of one thread that is always busy, if values are time. */
 function fullOf({ heat, from, to }: Answered<RoleHeat>): number | null {
-  // The edges were rounded to whole nanoseconds on the way.
+  // The edges were rounded to whole nanoseconds before.
   const isColumn = Math.abs(heat.full / ((to - from) / heat.columns) - 1) < 1e-6;
   return heat.full === 1 || isColumn ? heat.full : null;
 }
 
-/** How many threads the height of a row stands for. */
+/** How many threads the height of a row represents. */
 function drawTop(
   context: CanvasRenderingContext2D,
   text: string,
@@ -208,7 +208,7 @@ function drawTop(
   context.textAlign = "left";
 }
 
-/** Colours of states; of samples, that of the role. */
+/** The colours of states; for samples, the colour of the role. */
 function coloursOf(role: string, palette: Palette): readonly Hsl[] {
   if (heatOf.value === "samples") return [roleColour(role, palette)];
   return stateColours(overview.value?.states ?? [], palette);

@@ -1,13 +1,13 @@
-// The rows of the thread lanes: roles, and below each its busiest threads, or all of them. Pure.
+// The rows of the thread lanes: roles, and below each role its busiest threads, or all of them. Pure.
 
 import type { CssPixels } from "../../base/quantities.ts";
 import { lowerBound } from "../../base/search.ts";
 import type { Overview, Thread } from "../../data/overview.ts";
 
-/** So many threads of a role are shown without being asked for; on paper, where nobody can ask, more. */
+/** How many threads of a role are shown by default. Paper shows more, because the reader cannot click. */
 const FIRST_THREADS = 3;
 const FIRST_ON_PAPER = 60;
-/** The role of what does not belong to the process: its threads are folded. */
+/** The role of threads outside the process: these are folded. */
 const OTHERS = "kernel";
 
 export const ROW_HEIGHT: CssPixels = 16;
@@ -22,14 +22,14 @@ export type Row =
 export interface Shown {
   /** Roles whose threads are all shown. */
   opened: readonly string[];
-  /** Indexes of threads that stand above all others, as text. */
+  /** The indexes of threads that are shown above all others, as text. */
   rows: readonly string[];
   isForPaper?: boolean;
 }
 
 export interface Rows {
   rows: readonly Row[];
-  /** Upper edge of each row, and after them the height of all. */
+  /** The upper edge of each row, and at the end the total height. */
   tops: readonly CssPixels[];
 }
 
@@ -61,7 +61,7 @@ function groupedByRole(threads: readonly Thread[]): ReadonlyMap<string, readonly
   return byRole;
 }
 
-/** How many threads of a role are shown without being asked for; one alone is not worth a line that says so. */
+/** How many threads of a role are shown by default. A single hidden thread is shown, as the note would need a line too. */
 function firstOf(role: string, count: number, most: number): number {
   if (role === OTHERS) return 0;
   return count <= most + 1 ? count : most;
@@ -72,7 +72,7 @@ function heightOf(row: Row): CssPixels {
   return row.kind === "role" ? ROLE_HEIGHT : MORE_HEIGHT;
 }
 
-/** The rows between two heights: first, and the one after the last. */
+/** The rows between two heights: the first, and the one after the last. */
 export function visibleRows({ rows, tops }: Rows, from: CssPixels, to: CssPixels): [first: number, end: number] {
   const first = Math.max(lowerBound(tops, from) - 1, 0);
   return [Math.min(first, rows.length), Math.min(lowerBound(tops, to), rows.length)];

@@ -1,12 +1,12 @@
-// Which part of a tall element can be seen, as it scrolls.
+// The visible part of a tall element while it scrolls.
 
 import { useEffect, useState } from "preact/hooks";
 import type { CssPixels } from "../../base/quantities.ts";
 import { isForPaper } from "../../state/appearance.ts";
 
-/** Rows a little outside are drawn as well, so that scrolling shows no gaps. */
+/** Rows slightly outside are drawn as well, so that scrolling shows no gaps. */
 const MARGIN: CssPixels = 160;
-/** The edges move in steps: not every pixel of scrolling asks for other rows. */
+/** The edges move in steps, so that not every pixel of scrolling requests other rows. */
 const STEP: CssPixels = 80;
 
 const ALL: Sight = { from: 0, to: Number.POSITIVE_INFINITY };

@@ -1,20 +1,20 @@
-// Cells of threads and of roles for the time in sight, with what they are of.
+// The cells of threads and roles for the visible time, with the query that they answer.
 
 import type { Interval } from "../../base/quantities.ts";
 import type { Heat, HeatQuery, Matching, RoleHeat, Source } from "../../data/source.ts";
 import { useAnswer } from "../../state/answer.ts";
 import { askedWindow, event, heatOf, source } from "../../state/store.ts";
 
-/** Cells, and to which question they were the answer. */
+/** Cells, and the query that they answer. */
 export interface Answered<T> extends Interval {
   heat: T;
 }
 
 interface Asked {
   columns: number;
-  /** What thread lanes show, if it is not said. */
+  /** What thread lanes show by default. */
   by?: HeatQuery["by"];
-  /** Of samples these stacks alone; `null` asks nothing. */
+  /** For samples: only these stacks; `null` asks nothing. */
   matching?: Matching | null;
 }
 

@@ -1,4 +1,4 @@
-// One cause, opened: what was found, what to do, then the measurements behind it and its page.
+// One opened cause: what was found, what to do, then its measurements and its page.
 
 import type { JSX } from "preact";
 import { clean } from "../../base/text.ts";
@@ -9,7 +9,7 @@ import { EvidenceTable } from "./evidence_table.tsx";
 import { causeTitle, verdictMeaning, verdictWord } from "./words.ts";
 import { WorstInstants } from "./worst.tsx";
 
-/** Things to do that are told without being asked. */
+/** How many actions are shown by default. */
 const SHOWN_ACTIONS = 2;
 
 export function OpenCause({ cause }: { cause: CauseVerdict }): JSX.Element {
@@ -69,7 +69,7 @@ function List({ sentences }: { sentences: readonly string[] }): JSX.Element {
   );
 }
 
-/** The causes that stand behind this one. */
+/** The causes behind this one. */
 function Behind({ cause }: { cause: CauseVerdict }): JSX.Element | null {
   if (cause.chain.length === 0) return null;
   return <p class="chain">{[cause.id, ...cause.chain].map(causeTitle).join(" ← ")}</p>;

@@ -1,4 +1,4 @@
-// All causes that explain something, one line each, and below them the one that is open.
+// All causes that explain something, one line each, and the open cause below them.
 
 import type { JSX } from "preact";
 import { share, wholePercents } from "../../base/numbers.ts";
@@ -54,7 +54,7 @@ function CauseLine(properties: { cause: CauseVerdict; percent: number; colour: n
   );
 }
 
-/** Share, name, and how sure; a click opens it. */
+/** Share, name, and certainty. A click opens the cause. */
 function Line(properties: {
   id: string;
   isOpen: boolean;

@@ -8,7 +8,7 @@ import { Markdown } from "../../widgets/text.tsx";
 export function CausePage({ id }: { id: string }): JSX.Element | null {
   const page = overview.value?.pages[id];
   const [isTime, setTime] = useState(false);
-  // It is folded, and longer than all the rest: the picture does not wait for it.
+  // It is folded and longer than everything else, so the picture does not wait for it.
   useEffect(() => setTime(true), []);
   if (!page || !isTime) return null;
   return (

@@ -1,4 +1,4 @@
-// The measurements behind a cause, each a way to what it was read from.
+// The measurements behind a cause. Each links to its data.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -11,10 +11,10 @@ import { overview, pick, relative, view } from "../../state/store.ts";
 import { Button } from "../../widgets/controls.tsx";
 import { Sentence } from "../../widgets/text.tsx";
 
-/** Measurements told without being asked: as many as in the terminal. */
+/** How many measurements are shown by default: as many as in the terminal. */
 const SHOWN = 4;
 
-/** Each measurement against its baseline; the whole row shows what it was read from. */
+/** Each measurement against its baseline. A click on the row shows its data. */
 export function EvidenceTable({ cause }: { cause: CauseVerdict }): JSX.Element | null {
   const [isWhole, setWhole] = useState(false);
   const { evidence } = cause;
@@ -81,7 +81,7 @@ function follow(cause: CauseVerdict, item: Evidence, { change, lanes, isBelow }:
   pointAt(lanes, isBelow);
 }
 
-/** Two bars, one above the other: the eye compares lengths faster than digits. */
+/** Two bars, one above the other: lengths are faster to compare than digits. */
 function Bars({ value, baseline }: { value: number; baseline: number | null }): JSX.Element | null {
   if (baseline === null || !(value >= 0) || !(baseline >= 0)) return null;
   const most = Math.max(value, baseline);

@@ -1,4 +1,4 @@
-// When it was slow, or that nothing was, and what could make that wrong; further down the figures behind it.
+// When it was slow, or that nothing was, and what could make that wrong. The figures follow below.
 
 import type { JSX } from "preact";
 import { amount, change, duration } from "../../base/numbers.ts";
@@ -9,7 +9,7 @@ import type { Change, Evidence, Explanation, SlowInterval } from "../../data/exp
 import { limits, origin, pick, picked, relative, slow, zone } from "../../state/store.ts";
 import { Sentence } from "../../widgets/text.tsx";
 
-/** Slow times told without being asked. */
+/** How many slow times are shown by default. */
 const SHOWN_TIMES = 2;
 
 export function Headline({ explanation }: { explanation: Explanation }): JSX.Element {
@@ -47,7 +47,7 @@ export function Reservations({ explanation }: { explanation: Explanation }): JSX
   );
 }
 
-/** The slow times, each a way to pick it; of many the longest are told, the others folded. */
+/** The slow times. A click picks one. If there are many, the longest are shown and the others are folded. */
 function SlowTimes({ times }: { times: readonly SlowInterval[] }): JSX.Element | null {
   if (times.length === 0) return null;
   const longest = [...times].sort((a, b) => b.to_ns - b.from_ns - (a.to_ns - a.from_ns));
@@ -120,7 +120,7 @@ function figureText({ value, baseline, unit }: Evidence): string {
   return baseline === null ? amount(value, unit) : change(baseline, value, unit);
 }
 
-/** What changed for good, where nothing was slow: each shows the time from then on. */
+/** Lasting changes, if nothing was slow. Each link shows the time after the change. */
 export function Changes({ changes }: { changes: readonly Change[] }): JSX.Element | null {
   if (changes.length === 0) return null;
   return (

@@ -1,5 +1,5 @@
-// The answer in the order in which it is asked for: was it slow, why, what to do; then what that rests on, and what was
-// ruled out or not seen.
+// The answer in the order of the reader's questions: was it slow, why, what to do. Then the basis, and what was
+// ruled out or not observed.
 
 import type { JSX } from "preact";
 import type { CauseVerdict, Explanation } from "../../data/explanation.ts";

@@ -1,4 +1,4 @@
-// What was ruled out, what could not be told, what was lost: folded, but always there.
+// What was ruled out, what could not be determined, and what was lost: folded, but always present.
 
 import type { ComponentChildren, JSX } from "preact";
 import type { Nanoseconds } from "../../base/quantities.ts";
@@ -11,10 +11,10 @@ import { CausePage } from "./cause_page.tsx";
 import { EvidenceTable } from "./evidence_table.tsx";
 import { causeTitle, exclusion, heldWhen } from "./words.ts";
 
-/** Times of day within a longer time than this could be of any of its days. */
+/** In a longer time than this, a time of day alone is ambiguous. */
 const DAY: Nanoseconds = 24 * 3600e9;
 
-/** How many causes are none, in one line: each number leads to its list, further down. */
+/** The number of excluded and undecided causes, in one line. Each number links to its list below. */
 export function Counts({ explanation }: { explanation: Explanation }): JSX.Element {
   const count = (verdict: Verdict): number => explanation.causes.filter((cause) => cause.verdict === verdict).length;
   const lists = [
@@ -56,7 +56,7 @@ export function RuledOut({ causes }: { causes: readonly CauseVerdict[] }): JSX.E
   );
 }
 
-/** For when it holds: of all of them it is the same time. */
+/** The time for which this is true: it is the same for all of them. */
 function When({ during }: { during: CauseVerdict["during"] }): JSX.Element | null {
   if (!during) return null;
   const [from, to] = [relative(during.from_ns), relative(during.to_ns)];
@@ -116,7 +116,7 @@ function Fold(properties: {
   );
 }
 
-/** A cause in a list: its name opens its evidence and its page. */
+/** A cause in a list. Its name opens its evidence and its page. */
 function ListedCause({ cause, children }: { cause: CauseVerdict; children: ComponentChildren }): JSX.Element {
   const isOpen = opened.value === cause.id;
   return (

@@ -1,4 +1,4 @@
-// What of the lost time each cause has: one bar that is always 100 % long.
+// Each cause's share of the lost time: a bar whose parts always sum up to 100 %.
 
 import type { JSX } from "preact";
 import { share } from "../../base/numbers.ts";
@@ -8,11 +8,11 @@ import { causeTitle } from "./words.ts";
 export interface Part {
   id: string;
   share: number;
-  /** Index of its colour; -1 for what is not explained. */
+  /** The index of its colour; -1 for unexplained time. */
   colour: number;
 }
 
-/** The parts that have a share, the unexplained last. */
+/** The parts that have a share. The unexplained part comes last. */
 export function partsOf(causes: readonly CauseVerdict[], unexplained: number): Part[] {
   const parts = causes.map((cause, colour) => ({ id: cause.id, share: cause.share, colour }));
   return [...parts, { id: "unexplained", share: unexplained, colour: -1 }].filter((part) => part.share > 0);

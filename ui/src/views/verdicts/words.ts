@@ -1,4 +1,4 @@
-// How shares and verdicts are put, the same as in the terminal, and what they mean.
+// The wording of shares and verdicts, the same as in the terminal, and what they mean.
 
 import { amount } from "../../base/numbers.ts";
 import { spaced } from "../../base/text.ts";
@@ -6,7 +6,7 @@ import type { CauseVerdict, Verdict } from "../../data/explanation.ts";
 import { UNEXPLAINED } from "../../state/look.ts";
 import { overview } from "../../state/store.ts";
 
-/** A share as it stands before a cause; the percents of all add up. */
+/** A share as printed before a cause. All percentages add up. */
 export function shareText(part: number, percent: number): string {
   if (percent > 0) return `${percent} %`;
   return part > 0 ? "<1 %" : "–";
@@ -28,13 +28,13 @@ export function verdictMeaning(verdict: Verdict): string {
   return MEANINGS[verdict];
 }
 
-/** For when it holds that causes are ruled out: what happened at other times was not asked. */
+/** The time for which causes are ruled out. Other times were not checked. */
 export function heldWhen(from: string, to: string, slowTimes: number): string {
   const of = slowTimes === 0 ? "in all of" : slowTimes === 1 ? "within the slow" : "within the slow times of";
   return `${of} ${from}–${to}`;
 }
 
-/** What rules a cause out: its sentence, else its first figure. */
+/** Why a cause is ruled out: its sentence, else its first figure. */
 export function exclusion({ says, evidence: [first] }: CauseVerdict): string {
   return says === "" && first ? `${first.says} ${amount(first.value, first.unit)}` : says;
 }
@@ -44,7 +44,7 @@ export function isHarm({ share, verdict }: CauseVerdict): boolean {
   return share === 0 && (verdict === "shown" || verdict === "likely");
 }
 
-/** What a cause of the catalogue is called, or the time that none explains; its id where the catalogue does not know it. */
+/** The name of a cause in the catalogue, or of the unexplained time; the id if the catalogue does not have it. */
 export function causeTitle(id: string): string {
   return id === UNEXPLAINED ? "Unexplained" : (overview.value?.pages[id]?.name ?? id);
 }

@@ -1,4 +1,4 @@
-// The worst instants of the cause that is open: each has its flag on the axis, and a click goes there.
+// The worst instants of the open cause. Each has a flag on the axis, and a click goes there.
 
 import type { JSX } from "preact";
 import { timeOfDay } from "../../base/time.ts";

@@ -1,4 +1,4 @@
-//! What a record of the kernel says.
+//! The content of a record of the kernel.
 
 use fathom_symbols::unwind::Registers;
 
@@ -7,9 +7,9 @@ use crate::perf::records::{Record, UserSample};
 use crate::symbols::this_machine;
 use crate::words::words;
 
-/// What the bodies of records have of each event. They are told apart by how long they are: the number of an event,
-/// which they could carry, is another event's where somebody else (`perf record`) has opened the same one for the same
-/// thread (Linux 6.18).
+/// The lengths of the records' bodies, by which events are identified. Records could carry the number of their event,
+/// but it is another event's number where another program (`perf record`) has opened the same one for the same thread
+/// (Linux 6.18).
 const MINOR_BYTES: usize = 8;
 const BEGINS_BYTES: usize = 24;
 /// Before the registers.

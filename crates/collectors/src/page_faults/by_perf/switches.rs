@@ -1,5 +1,5 @@
-//! How often threads get a CPU. Each time costs a thread with events some 0.8 µs more (`bench/per_event`), so those that
-//! make up most of it are left alone when all together would cost more than a hundredth of a core.
+//! How often threads get a CPU. Each switch costs a thread with events some 0.8 µs more (`bench/per_event`). If all
+//! threads together would cost more than a hundredth of a core, those with the most switches are not observed.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! All threads of the target that are observed.
+//! All observed threads of the target.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,8 +16,8 @@ use crate::perf::records::{UserSample, records};
 use crate::symbols::this_machine;
 use crate::words::words;
 
-/// After a time that cannot be, so long no fault is believed to have taken what it seems to: somebody else records the
-/// same events by another clock, and of some only the beginning, or only the end, has that clock's time.
+/// For this long after an impossible time, no duration of a fault is trusted: another program records the same events
+/// by another clock, and of some events only the beginning, or only the end, has that clock's time.
 const DISTRUST_NS: i64 = 10_000_000_000;
 
 /// A ring in which there was more than this at a look fills fast.

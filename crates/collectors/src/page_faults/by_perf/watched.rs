@@ -200,7 +200,7 @@ fn ring_bytes(threads: usize, lockable_bytes: u64) -> usize {
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
-        // Where it is refused, fewer threads are seen, and that is told.
+        // Where it is refused, fewer threads are observed, and that is reported.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     }
 }

@@ -117,7 +117,7 @@ fn serve(server: Server, shelf: Arc<Shelf>, with_browser: bool) -> Result<Answer
     Ok(Answer::done(String::new()))
 }
 
-/// Loads the only recording, so that the page has it when the address is told.
+/// Loads the only recording, so that the page has it when the address is printed.
 fn load(shelf: &Shelf) -> Result<()> {
     let progress = Progress::start();
     progress.says("reading and explaining the recording");

@@ -1,4 +1,4 @@
-//! `fathom guard-profiler`: started by `fathom record`, which it outlives when that is killed.
+//! `fathom guard-profiler`: started by `fathom record`, and still running if `fathom record` is killed.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `fathom lab`: see a mechanism on this machine, sick and fixed.
+//! `fathom lab`: reproduces a mechanism on this machine, sick and fixed.
 
 mod all;
 mod judge;

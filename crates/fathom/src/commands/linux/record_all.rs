@@ -1,7 +1,7 @@
 //! `fathom record --all`: a recorder of its own for each JVM.
 //!
-//! Each is a process: one that is refused, fails or is killed takes no other along, and each talks to its JVM under that
-//! JVM's user. They are asked to end when this process is, and end by themselves when it is killed.
+//! Each recorder is a process: if one is refused, fails or is killed, the others continue, and each talks to its JVM
+//! under that JVM's user. They are asked to end when this process is, and end by themselves when it is killed.
 
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};

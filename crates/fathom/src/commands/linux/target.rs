@@ -73,7 +73,7 @@ impl Choice {
     }
 }
 
-/// Refuses what is seen to be no JVM. What may not be looked at may be one, and the kernel tells of it all the same.
+/// Refuses what is known to be no JVM. If reading is not allowed, it may be a JVM, and the kernel still reports about it.
 fn a_jvm(target: Target) -> Result<Target> {
     let until = Instant::now() + STARTS;
     while is_no_jvm(&target) {

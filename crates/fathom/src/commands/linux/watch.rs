@@ -1,4 +1,4 @@
-//! `fathom watch`: the service that is there when it happens. `fathom trigger`: asks it for a recording.
+//! `fathom watch`: the service that monitors continuously. `fathom trigger`: asks it for a recording.
 
 use std::path::{Path, PathBuf};
 

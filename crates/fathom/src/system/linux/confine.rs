@@ -1,15 +1,15 @@
-//! Gives up root before the bytes of strangers are read.
+//! Gives up root before untrusted bytes are read.
 //!
-//! A command that explains files needs to read these files, to write what was asked for, and nothing else of what root may do.
-//! So a mistake in a parser is a mistake with no more rights than that:
+//! A command that explains files needs to read these files and to write its output, and no other rights of root. So a
+//! bug in a parser has only these rights:
 //!
 //! * Landlock: files are read below the paths that were named, and written where the output goes; no connection is made.
-//! * Capabilities: those for reading and writing files of others stay, within these paths; all others go.
-//! * seccomp: no program is started, no process looked into or signalled, no kernel object of the dangerous kinds made.
-//! * Nothing of it can be undone: no new privileges.
+//! * Capabilities: those for reading and writing files of others stay, within these paths; all others are dropped.
+//! * seccomp: no program can be started, no process inspected or signalled, no kernel object of the dangerous kinds made.
+//! * None of it can be undone: no new privileges.
 //!
-//! It is done before the program has threads, which inherit it. Only root is confined: anybody else has little to give up, and
-//! nobody to give it to. Where the kernel lacks Landlock (before 5.13) the rest holds.
+//! This is done before the program has threads, which inherit it. Only root is confined: other users have little to
+//! give up, and no other user to give it to. Where the kernel lacks Landlock (before 5.13) the other parts hold.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A folder that was opened once: names in it stay names in it, whatever its own path means by now.
+//! A folder that was opened once: names are resolved in it, even if its own path now leads elsewhere.
 
 use std::ffi::OsStr;
 use std::fs::File;

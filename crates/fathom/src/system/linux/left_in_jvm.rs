@@ -1,4 +1,4 @@
-//! What a recorder that was killed has left in the JVM.
+//! What a killed recorder has left in the JVM.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! Who a recording belongs to: the person who called, also under sudo.
+//! Who owns a recording: the user who called, also under sudo.
 //!
-//! Root writes in a folder that somebody else may rename or exchange at any moment. So the recording's folder is made and
+//! Root writes in a folder that another user may rename or replace at any moment. So the recording's folder is made and
 //! opened once, it becomes the working folder, and everything is written and given away from there: never by a path
-//! that means something else by now.
+//! that may have changed its meaning.
 
 use std::env;
 use std::ffi::OsString;
@@ -44,7 +44,7 @@ impl Place {
         }
         let made = openat(&parent, name, FOLDER_ITSELF, Mode::empty()).with_context(cannot)?;
         let is = fstat(&made).with_context(cannot)?;
-        // Whoever was quicker put a folder of their own there.
+        // Another user may have replaced the folder by one of their own.
         if is.st_uid != geteuid().as_raw() || is.st_mode & 0o777 != 0o700 {
             bail!("{}: the output folder was replaced while it was made; write where only you can", path.display());
         }
@@ -67,13 +67,13 @@ impl Place {
         PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
     }
 
-    /// Gives what was written under sudo to whoever called sudo.
+    /// Gives what was written under sudo to the user who called sudo.
     pub(crate) fn give_to_caller(&self) -> Result<()> {
         give_folder(&self.folder)
     }
 }
 
-/// Makes a folder that is there the working folder, if it will have to be given to somebody: then it is `.`.
+/// Makes an existing folder the working folder, if it must later be given to another user: then it is `.`.
 pub(crate) fn enter_to_give(path: &Path) -> Result<Option<OwnedFd>> {
     if caller().is_none() {
         return Ok(None);
@@ -84,13 +84,13 @@ pub(crate) fn enter_to_give(path: &Path) -> Result<Option<OwnedFd>> {
     Ok(Some(folder))
 }
 
-/// Gives an open folder and what is in it to whoever called sudo.
+/// Gives an open folder and its content to the user who called sudo.
 pub(crate) fn give_folder(folder: impl AsFd) -> Result<()> {
     let Some((uid, gid)) = caller() else { return Ok(()) };
     give(folder, uid, gid, DEPTH_MAX).with_context(|| format!("the recording cannot be given to user {uid}"))
 }
 
-/// Makes the folders on the way that are not there, for whoever called sudo.
+/// Makes the missing folders on the way, for the user who called sudo.
 pub(crate) fn make_folders(path: &Path) -> Result<()> {
     make_folders_for(caller(), path)
 }
@@ -120,12 +120,12 @@ fn give_made(path: &Path, uid: u32, gid: u32) -> Result<()> {
     Ok(own(made, uid, gid)?)
 }
 
-/// Gives an open file to whoever called sudo.
+/// Gives an open file to the user who called sudo.
 pub(crate) fn give_file(file: &File) -> io::Result<()> {
     caller().map_or(Ok(()), |(uid, gid)| fchown(file, Some(uid), Some(gid)))
 }
 
-/// Whether a user is one whom this program works for: its own, root, or who called sudo.
+/// Whether this program works for a user: its own, root, or the one who called sudo.
 pub(crate) fn is_trusted(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || caller().is_some_and(|(caller, _)| caller == uid)
 }
@@ -136,7 +136,7 @@ fn caller() -> Option<(u32, u32)> {
     geteuid().is_root().then(|| id("SUDO_UID").zip(id("SUDO_GID"))).flatten()
 }
 
-/// Gives the files in an open folder, then the folder: until then nobody else can enter it.
+/// Gives the files in an open folder, then the folder: until then no other user can enter it.
 fn give(folder: impl AsFd, uid: u32, gid: u32, depth: usize) -> io::Result<()> {
     let entries = Dir::read_from(&folder)?.collect::<Result<Vec<_>, _>>()?;
     for entry in entries.iter().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b"..")) {

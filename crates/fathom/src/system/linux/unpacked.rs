@@ -1,5 +1,5 @@
-//! Folders for what is unpacked. They are gone when they are not wanted any more, also when the program is ended by TERM, HUP or
-//! INT; what a program that was killed has left is removed by the next that needs one.
+//! Folders for unpacked files. They are deleted when they are no longer needed, also when TERM, HUP or INT ends the
+//! program. What a killed program has left is removed by the next one that needs such a folder.
 
 use std::fs::{self, File};
 use std::io;

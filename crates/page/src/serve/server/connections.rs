@@ -1,7 +1,7 @@
-//! Connections: so many at once, and none that keeps its place without asking or reading.
+//! Connections: a limited number at once, and none may stay without sending a request or reading the answer.
 //!
-//! Whoever can reach the address can connect, with the token or without. A connection that sends no whole head of a
-//! request, or does not read its answer, would otherwise hold a descriptor and a task for ever.
+//! Everyone who can reach the address can connect, with the token or without. A connection that sends no complete head
+//! of a request, or does not read its answer, would otherwise hold a descriptor and a task for ever.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 /// Largest head of a request, in bytes: the page's own have less than 2 KB.
 const HEAD_MAX_BYTES: usize = 16 << 10;
-/// When no connection can be accepted, as for want of descriptors.
+/// The pause when no connection can be accepted, for example because descriptors have run out.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What connections may take.
@@ -60,7 +60,7 @@ async fn connection(stream: TcpStream, router: Router, limits: &Limits) {
         .header_read_timeout(limits.head_within)
         .max_buf_size(HEAD_MAX_BYTES)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // Whoever broke the connection off is not there to be told.
+    // If the client broke the connection off, there is no one to answer.
     let _ = timeout(limits.longest, served).await;
 }
 

@@ -1,4 +1,4 @@
-//! Who may ask: whoever has the token, through this machine's own name, from the page itself.
+//! Who may ask: clients with the token, through this machine's own name, from the page itself.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +25,7 @@ static WHOLE_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     whole.unwrap_or(HeaderValue::from_static(CONTENT_POLICY))
 });
 
-/// Headers of every response. The token is in the address, so the address is told to nobody.
+/// Headers of every response. The token is in the address, so the address is never sent to another site.
 const HEADERS: &[(&str, &str)] = &[
     ("cache-control", "no-store"),
     ("cross-origin-opener-policy", "same-origin"),
@@ -54,7 +54,7 @@ impl Guard {
         Guard { address, token }
     }
 
-    /// Whether a request goes to this server under a name that nobody else can have: loopback, or, if it listens
+    /// Whether a request goes to this server under a name that no other host can have: loopback, or, if it listens
     /// elsewhere, any address in numbers. A name would do for a site that points its own name here.
     fn is_own_host(&self, host: &str) -> bool {
         let (name, port) = match host.rsplit_once(':') {

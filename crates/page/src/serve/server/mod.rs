@@ -1,8 +1,8 @@
-//! Gives the page and its answers to a browser on this machine.
+//! Serves the page and its answers to a browser on this machine.
 //!
-//! A recording tells much of a service, so nobody else gets it: the server listens on loopback unless told
-//! otherwise, its address begins with a random token, and requests for another host's name or from another site's
-//! page are refused (a page of any site can make a browser ask 127.0.0.1). It only reads.
+//! A recording reveals much about a service, so only its user gets it. The server listens on loopback unless configured
+//! otherwise, its address begins with a random token, and requests for another host's name or from another site's page
+//! are refused (a page of any site can make a browser ask 127.0.0.1). It only reads.
 
 mod connections;
 mod files;
@@ -70,7 +70,7 @@ impl Server {
                 () = ended => Ok(()),
             }
         })?;
-        // A question that is still being answered has nobody to answer to.
+        // A question that is still being answered has no reader left.
         runtime.shutdown_background();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Lines of JDK 7 and 8 that can stand by themselves.
+//! Lines of JDK 7 and 8 that are complete by themselves.
 
 use crate::cursor::{Cursor, trim};
 use crate::gc_log::event::{Event, Phase, Safepoint, Stamp};

@@ -1,9 +1,8 @@
 //! The log formats of JDK 7 and 8 (and the JVM's own lines on standard output).
 //!
-//! A collection is one bracket, `[GC … secs] [Times: …]`, but other threads and flags write lines into
-//! the middle of it, and G1 writes more lines below it. So lines are gathered until the brackets
-//! close, lines that can stand by themselves are taken out first, and what follows a closed bracket
-//! is added to it until the next collection begins.
+//! A collection is one bracket, `[GC … secs] [Times: …]`, but other threads and flags write lines into the middle of
+//! it, and G1 writes more lines below it. So lines are gathered until the brackets close. Lines that are complete by
+//! themselves are taken out first, and what follows a closed bracket is added to it until the next collection begins.
 
 mod lines;
 mod record;

@@ -1,4 +1,4 @@
-//! One collection of JDK 7 or 8, whatever the collector: a bracket with brackets in it.
+//! One collection of JDK 7 or 8, of any collector: a bracket with brackets in it.
 //!
 //! All collectors write the same few things at different depths: `before->after(capacity)` behind the
 //! name of a generation, the same for the heap outside of any inner bracket, and seconds. So the text is

@@ -1,8 +1,8 @@
 //! Messages of unified logging (JDK 9 and later), one rule per kind of message.
 //!
-//! A rule is a fixed prefix and a function that reads the rest. Rules are found by the first byte of
-//! the message, so that a line costs a few comparisons whatever the number of rules; each rule
-//! carries lines it must understand, and a test runs every rule against every other rule's lines.
+//! A rule is a fixed prefix and a function that reads the rest. Rules are found by the first byte of the message, so a
+//! line costs a few comparisons whatever the number of rules. Each rule has example lines that it must understand, and
+//! a test runs every rule against the lines of all other rules.
 
 mod code_cache;
 mod heap;

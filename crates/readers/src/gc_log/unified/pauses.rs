@@ -238,7 +238,7 @@ fn pause<'a>(message: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
 }
 
 fn concurrent<'a>(message: Message<'a>, _: Cursor<'a>) -> Option<Event<'a>> {
-    // The name may hold digits or a colon in details that nobody needs.
+    // The name may contain details with digits or a colon, which are not needed.
     let Some(Tail { name, heap, duration_ns, .. }) = tail(message.text) else { return Some(Event::Detail) };
     if matches!(name, b"Concurrent Cycle" | b"Concurrent Mark Cycle" | b"Concurrent Undo Cycle") {
         let (at, gc_id) = (message.at, message.gc_id);

@@ -1,4 +1,4 @@
-//! What a probe tells, as its note writes it: `-4@%edx`, `8@152(%rbx)`, `1@$0`, and on arm64 `8@x1`, `-4@[sp,24]`.
+//! An argument of a probe, as its note writes it: `-4@%edx`, `8@152(%rbx)`, `1@$0`, and on arm64 `8@x1`, `-4@[sp,24]`.
 
 use crate::elf::Machine;
 

@@ -1,5 +1,5 @@
-//! Kulldorff's scan statistic in one dimension: of all stretches of time the one whose share of late requests is least likely
-//! the share of the whole recording, and whether chance may have made it.
+//! Kulldorff's scan statistic in one dimension. It finds the stretch of time whose share of late requests is least likely
+//! to be the share of the whole recording, and whether chance may have made it.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
-//! Opens the page in the desktop's browser without telling its token to the machine.
+//! Opens the page in the desktop's browser without showing its token to other users of the machine.
 //!
-//! Everybody can read command lines. So the browser is given a file that only its user can read, and that leads to the
-//! address; it is gone when the program ends.
+//! Every user can read command lines. So the browser is given a file that only its user can read, and that redirects to
+//! the address. The file is deleted when the program ends.
 
 use std::env;
 use std::io::{self, Write};
@@ -37,13 +37,13 @@ fn has_desktop() -> bool {
     cfg!(any(target_os = "macos", windows)) || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(is_set)
 }
 
-/// The session's own folder, which nobody else can enter, or the one for temporary files.
+/// The session's own folder, which no other user can enter, or the one for temporary files.
 fn folder() -> PathBuf {
     let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
     own.unwrap_or_else(env::temp_dir)
 }
 
-/// A page that leads on at once and tells nobody where it came from. The address is of digits, letters and `:/.[]`.
+/// A page that redirects at once and sends no referrer. The address consists of digits, letters and `:/.[]`.
 fn redirect(url: &str) -> String {
     format!(
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\

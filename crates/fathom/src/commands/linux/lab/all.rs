@@ -1,4 +1,4 @@
-//! All labs in one go, as a table: what this machine can prove.
+//! All labs in one run, as a table: what this machine can prove.
 
 use std::fmt::Write;
 use std::io::stderr;
@@ -160,7 +160,7 @@ fn text(table: &Table) -> String {
 }
 
 fn tell(text: &str) {
-    // Nobody is helped when the labs fail because their progress cannot be shown.
+    // If the progress cannot be shown, the labs continue all the same.
     let _ = std::io::Write::write_fmt(&mut stderr(), format_args!("{text}\n"));
 }
 

@@ -1,4 +1,4 @@
-//! Whether an explanation is what the lab is made for, or the machine did not let the lab show it.
+//! Whether an explanation is the one that the lab is made for, or whether the machine kept the lab from showing it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the machine did besides a run: CPU that other processes and the host took.
+//! What the machine did during a run: CPU that other processes and the host took.
 
 use std::io::{Write, stderr};
 use std::thread;

@@ -1,4 +1,4 @@
-//! `fathom lab play`: a lab for somebody who watches.
+//! `fathom lab play`: a lab for a person or program that follows its output.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -78,7 +78,7 @@ struct Told;
 impl Progress for Told {
     fn says(&mut self, text: &str) {
         if text.starts_with("phase=") {
-            // Who does not listen any more is told by the end.
+            // If the reader has gone, the end reports it.
             let _ = terminal::print(&format!("{text}\n"));
         } else {
             eprintln!("{text}");

@@ -1,6 +1,6 @@
 //! `fathom lab run ID --both --repeat N`: sick and fixed in turns, then compared.
 //!
-//! Turns go A B, B A, A B: whatever the machine does meanwhile it does to both sides, and no side always comes first.
+//! Turns go A B, B A, A B: disturbances of the machine hit both sides, and no side always comes first.
 
 use anyhow::Result;
 use fathom_compare::{Accepted, Comparison, Run as Measured};

@@ -1,4 +1,4 @@
-//! The load engine: a program beside this one, which sends what is due and says what became of it.
+//! The load engine: a separate program, which sends the requests that are due and reports what became of them.
 
 use std::collections::HashMap;
 use std::env;

@@ -1,4 +1,4 @@
-//! Whether the generator can be ruled out: what it measured is only worth something if it was not late itself.
+//! Whether the generator can be ruled out: its measurements are only valid if it was not late itself.
 
 use super::engine::{Engine, Sent};
 use super::machine::Machine;

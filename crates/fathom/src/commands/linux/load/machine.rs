@@ -1,6 +1,6 @@
-//! What the machine did while requests were sent. Where the host of a virtual machine took its CPUs, a late generator is no fault of
-//! its own, and only the seconds without that say whether it is in time. Where other programs had the CPUs, a slow server is no
-//! fault of its own.
+//! What the machine did while requests were sent. If the host of a virtual machine took its CPUs, the generator is not
+//! to blame for being late, and only the seconds without that show whether it is in time. If other programs had the
+//! CPUs, the server is not to blame for being slow.
 
 use std::net::{ToSocketAddrs, UdpSocket};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -1,8 +1,8 @@
 //! `fathom load`: production's requests, sent to another server when they are due.
 //!
-//! [`source`] reads what arrived, [`mod@schedule`] says what is due when, [`engine`] has another program send it, [`fakes`] stand
-//! in for what the server calls, [`machine`] looks at who has the CPUs meanwhile, [`judge`] says whether that program kept up, and
-//! [`summary`] what was seen.
+//! [`source`] reads what arrived, [`mod@schedule`] decides what is due when, [`engine`] has another program send it,
+//! [`fakes`] stand in for what the server calls, [`machine`] watches who has the CPUs meanwhile, [`judge`] says whether
+//! that program kept up, and [`summary`] reports the results.
 
 mod engine;
 mod fakes;

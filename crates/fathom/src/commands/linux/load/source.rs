@@ -1,4 +1,4 @@
-//! What is replayed: the arrivals of an access log, a CSV or a recording.
+//! The input of a replay: the arrivals of an access log, a CSV or a recording.
 
 use std::collections::BTreeMap;
 use std::path::Path;

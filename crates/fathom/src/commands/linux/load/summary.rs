@@ -1,4 +1,4 @@
-//! What a run showed: as JSON, as text, and each request for `--latency`.
+//! The results of a run: as JSON, as text, and each request for `--latency`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

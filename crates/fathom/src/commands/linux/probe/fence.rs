@@ -1,8 +1,8 @@
 //! What a thread executes so that it does not run stale instructions after code was patched, and what that costs on this CPU.
 //!
-//! A mechanism that is cheap on one machine is a disease on another, because an instruction that takes some
-//! nanoseconds on bare metal leaves a virtual machine, or traps to firmware. So it is measured where the service
-//! runs. The answer is the fastest of many short rounds: whatever else runs can only make a round slower.
+//! A mechanism that is cheap on one machine may be very slow on another, because an instruction that takes some
+//! nanoseconds on bare metal exits to the hypervisor in a virtual machine, or traps to firmware. So it is measured
+//! where the service runs. The answer is the fastest of many short rounds: other load can only make a round slower.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering, fence};

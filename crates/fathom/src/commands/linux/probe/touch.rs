@@ -1,7 +1,7 @@
 //! What the first touch of a page costs on this machine, by each way in which JDKs touch the heap before its use.
 //!
-//! Each round takes new memory, because a page is touched for the first time only once. All ways go in turns, so that what
-//! else runs on the machine meets all of them.
+//! Each round takes new memory, because a page is touched for the first time only once. The ways take turns, so that
+//! other load on the machine affects all of them.
 
 use std::fs;
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! Fakes: what stands in for the services that the server under test calls, while the load runs. The engine runs them in a
-//! process of their own, so that their CPU time is not the generator's.
+//! Fakes: replacements for the services that the server under test calls, while the load runs. The engine runs them in
+//! a process of their own, so that their CPU time does not count as the generator's.
 
 mod wanted;
 
