@@ -31,7 +31,7 @@ pub struct Run {
     pub stopped: f64,
     /// Thread time that was lost in slow time, in ns; 0 where nothing was slow.
     pub lost_ns: f64,
-    /// The part of it that each cause explains that is shown or likely, in ns.
+    /// The part of it that each cause explains that is shown or likely, in ns: 0 of one that did other harm, such as lost datagrams.
     pub causes: BTreeMap<String, f64>,
     /// Thread time in each state, in ns. Stops count once, however many threads they stop.
     pub states: BTreeMap<String, f64>,
@@ -74,7 +74,7 @@ impl Run {
         let account = &analysis.account;
         let (from_ns, length_ns) = (account.grid.start_ns, account.grid.end_ns().saturating_sub(account.grid.start_ns));
         let lost_ns = analysis.excess.lost_ns();
-        let named = explanation.causes.iter().filter(|cause| cause.verdict <= Verdict::Likely && cause.share > 0.0);
+        let named = explanation.causes.iter().filter(|cause| cause.verdict <= Verdict::Likely);
         let states = account.states.iter().filter(|(state, _)| is_known(**state));
         let sums = states.map(|(state, ns)| (state.to_string(), ns.iter().sum::<f64>()));
         Run {

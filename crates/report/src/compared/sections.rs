@@ -13,7 +13,7 @@ use crate::units::amount;
 /// Parts of a list that are printed by name.
 const NAMES: usize = 6;
 
-/// Lost time and states that changed by less than this, in ns per request or second, are not told: a microsecond.
+/// Lost time and states that changed by less than this, in ns per request or second, are not listed: a microsecond.
 const CHANGED_NS: f64 = 1_000.0;
 
 /// All parts, but those with nothing in them.
@@ -135,19 +135,22 @@ fn requirements(outcomes: &[Outcome]) -> Section {
     Section::new("Required").table(&["", "", ""], outcomes.iter().map(row).collect(), usize::MAX)
 }
 
-/// The second side's less the first's, where that is worth telling.
+/// What changed noticeably from the first side to the second: thread time, or the number of runs with something that costs no time.
 fn lost(heading: &'static str, all: &[LostDifference], unit: &str, of: &Comparison, rows: usize) -> Section {
-    let changed = all.iter().filter(|one| (one.b_ns - one.a_ns).abs() >= CHANGED_NS);
+    let costs_none = |one: &LostDifference| one.a_ns.max(one.b_ns) <= 0.0;
+    let changed_runs = |one: &LostDifference| costs_none(one) && one.a_runs != one.b_runs;
+    let changed = all.iter().filter(|one| (one.b_ns - one.a_ns).abs() >= CHANGED_NS || changed_runs(one));
     let runs = |count: usize, side: &Side| format!("{count} of {}", side.runs.len());
     let row = |one: &LostDifference| {
         let became = match one.became {
             Appearance::Appeared => "appeared",
             Appearance::Went => "went",
-            Appearance::Both if one.b_ns > one.a_ns => "more",
+            Appearance::Both if (one.b_ns, one.b_runs as f64) > (one.a_ns, one.a_runs as f64) => "more",
             Appearance::Both => "less",
         };
         let in_runs = format!("in {} runs, {}", runs(one.a_runs, &of.a), runs(one.b_runs, &of.b));
-        vec![one.id.clone(), amount(one.a_ns, "ns"), amount(one.b_ns, "ns"), became.to_owned(), in_runs]
+        let time = |ns: f64| if costs_none(one) { "no time".to_owned() } else { amount(ns, "ns") };
+        vec![one.id.clone(), time(one.a_ns), time(one.b_ns), became.to_owned(), in_runs]
     };
     let head = [unit, "A", "B", "", ""];
     Section::new(heading).table(&head, changed.map(row).collect(), rows)
