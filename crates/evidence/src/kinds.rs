@@ -80,11 +80,11 @@ words! {
         PINNED = "pinned";
         /// Blocked on a lock of native code, such as a pthread mutex (async-profiler `nativelock`). Detail: address.
         NATIVE_LOCK = "native_lock";
-        /// A call of a method that the recorder was told to trace (JFR `jdk.MethodTrace`, async-profiler `trace`). Name: the method.
+        /// A call of a method that the recorder was set to trace (JFR `jdk.MethodTrace`, async-profiler `trace`). Name: the method.
         METHOD_TRACE = "method_trace";
         /// Time that a profile covers which has no time of each sample (pprof).
         PROFILE = "profile";
-        /// Time between two functions that async-profiler was told to profile between (`begin`, `end`, `ttsp`).
+        /// Time between two functions that async-profiler was set to profile between (`begin`, `end`, `ttsp`).
         WINDOW = "window";
         /// Something that the application marked by async-profiler's API. Name: its tag.
         SPAN = "span";
@@ -108,13 +108,13 @@ words! {
         THREAD_END = "thread_end";
         /// A class was loaded. Name: the class.
         CLASS_LOAD = "class_load";
-        /// Compilation was switched off, or on again, because of the code cache, as a log tells (instant). Name: the segment.
+        /// Compilation was switched off, or on again, because of the code cache, by a log (instant). Name: the segment.
         COMPILER_DISABLED = "compiler_disabled";
         /// A page fault that took long, from its entry to its completion. Name: what was touched (file and section, or kind of memory). Detail: address, instruction, instruction_path, path, section, file_offset, major, in_kernel, off_cpu_ns, being_bound, call_site, call_instruction. The kernel stack is that of its longest time off the CPU.
         PAGE_FAULT = "page_fault";
         /// Off the CPU, not runnable, for long. Name: the kind of wait (`page_fault`; `uninterruptible`: a disk, memory or a lock of the kernel; `futex`: a lock, a condition, or a sleep of Java; `poll`; `sleep`; `read_write`: a call that transfers, mostly on a socket or pipe; `other`). Detail: state, waker_tid (absent when an interrupt woke it on an idle CPU), system_call.
         BLOCKED = "blocked";
-        /// A wait of which looks at the thread alone tell. By a profiler's samples of the wall clock: from the first to the last look that found the thread in it; made when a recording is opened. By thread dumps: the time that these stand for. By looks of `fathom watch` (source `standing`): half of the time to the looks before and after included, of waits that had gone on for a twentieth of a second at a look, as far as that is known, or that two looks found; so only some of the short ones. Name: the class of the lock or blocker. Detail: how, looks, previous_owner, address, deadlock.
+        /// A wait that only looks at the thread show. By a profiler's samples of the wall clock: from the first to the last look that found the thread in it; made when a recording is opened. By thread dumps: the time that these stand for. By looks of `fathom watch` (source `standing`): half of the time to the looks before and after included, of waits that had gone on for a twentieth of a second at a look, as far as that is known, or that two looks found; so only some of the short ones. Name: the class of the lock or blocker. Detail: how, looks, previous_owner, address, deadlock.
         SAMPLED_WAIT = "sampled_wait";
         /// Runnable but not running for long. Detail: cpu, instead_tid, instead (who ran on that CPU), preempted.
         RUN_QUEUE_WAIT = "run_queue_wait";
@@ -132,11 +132,11 @@ words! {
         REQUEST = "request";
         /// One call of another service, measured at its socket, over TCP, a Unix socket, or by datagrams to the one peer that the socket is connected to: from the first byte sent until the answer had been read; the thread is the one that sent. Name: `host:port` of the peer. Detail: host, port, peer_ns, own_delay_ns, reader_tid, bytes_in, bytes_out, stands_for, overlapping, unanswered, unsent_ns, unsent_for.
         CALL = "call";
-        /// A run of a collector as the JVM's performance counters tell it, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
+        /// A run of a collector by the JVM's performance counters, which keep the last one only: of runs that follow each other faster than the looks one is seen. Name: collector. Detail: cause.
         COLLECTOR_RUN = "collector_run";
         /// The whole process was stopped from outside, as looks at it each 100 ms show. Name: a word of `stopped`.
         PROCESS_STOPPED = "process_stopped";
-        /// The JVM died (instant), as its error file tells; the thread and the stack are those that it died in. Name: what it died of. Detail: thread, state, frame, uptime_ns, mappings, mappings_max, available_bytes.
+        /// The JVM died (instant), by its error file; the thread and the stack are those that it died in. Name: what it died of. Detail: thread, state, frame, uptime_ns, mappings, mappings_max, available_bytes.
         CRASH = "crash";
         /// Something that Fathom itself did to the process. Name: the action.
         OWN_ACTION = "own_action";
@@ -336,7 +336,7 @@ words! {
         REQUESTS_COUNT = "requests_count";
         /// Sum of the times of those requests, each from its first byte to the last byte of its answer (`:port`).
         REQUEST_TIME_NS = "request_time_ns";
-        /// Part of that time in which nobody had read the request (`:port`).
+        /// Part of that time in which the request was not read yet (`:port`).
         REQUEST_UNREAD_NS = "request_unread_ns";
         /// Those requests that took at least as many ns as the instance says, and less than a quarter of its power of two more (`:port ns`); each second.
         REQUESTS_BY_LATENCY_COUNT = "requests_by_latency_count";
@@ -346,7 +346,7 @@ words! {
         CALLS_COUNT = "calls_count";
         /// Sum of the times of those calls, each from its first byte until its answer had been read (`host:port`).
         CALL_TIME_NS = "call_time_ns";
-        /// Part of that time in which an answer had arrived and nobody had read it (`host:port`).
+        /// Part of that time in which an answer had arrived and was not read yet (`host:port`).
         CALL_UNREAD_NS = "call_unread_ns";
         /// Those calls that took at least as many ns as the instance says, and less than a quarter of its power of two more (`host:port ns`); each second.
         CALLS_BY_LATENCY_COUNT = "calls_by_latency_count";
@@ -362,7 +362,7 @@ words! {
         CLOSED_UNANSWERED_COUNT = "closed_unanswered_count";
         /// Connections that were made to the network namespace of the process since the recording began and that no look at its connections met, where requests are known from such looks only: they were made and closed from one look to the next, or are of another process.
         CONNECTIONS_NOT_MET_COUNT = "connections_not_met_count";
-        /// How often data arrived since the recording began: segments of TCP that had some; of HTTP/2 in the clear the streams that clients opened (`:port` that is listened on, `host:port` of who is called); each second. Also datagrams that came to a UDP socket of the process, or in a capture of packets to a port, the dropped ones included (`udp 8125`); each tenth of a second.
+        /// How often data arrived since the recording began: segments of TCP that had some; seen by BPF programs and in the clear, of HTTP/2 the streams that clients opened, and of other connections with several requests at once the messages, if they begin with their length (`:port` that is listened on, `host:port` of who is called); each second. Also datagrams that came to a UDP socket of the process, or in a capture of packets to a port, the dropped ones included (`udp 8125`); each tenth of a second.
         DATA_ARRIVALS_COUNT = "data_arrivals_count";
         /// Datagrams that came into the queue of a UDP socket of the process since the recording began, or since it was found if that was later (`udp 8125 #4711`: protocol, local port, inode).
         DATAGRAMS_QUEUED_COUNT = "datagrams_queued_count";

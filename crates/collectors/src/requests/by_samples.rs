@@ -1,5 +1,5 @@
 //! Requests and calls for those who may not bring programs into the kernel, or whose kernel has no tracepoints at sockets: what the
-//! kernel tells anybody of each TCP connection, when data came last and when data was sent last, looked at each 100 ms.
+//! kernel shows every user of each TCP connection, when data came last and when data was sent last, read each 100 ms.
 //!
 //! So the last request of each connection is known to a tick of the kernel's clock, and so is each that takes longer than from one
 //! look to the next. What is known of no request is who read and answered it. A call is the same seen from the other side.
@@ -49,10 +49,10 @@ const WORTH: i64 = 3;
 /// Ports that are listened on hardly ever change, and connections of a pool last for long.
 const SOCKETS_PERIOD: Duration = Duration::from_secs(5);
 
-/// Both ends of a length are known to a tick of the kernel's clock: shorter ones cannot be told from each other.
+/// Both ends of a length are known to a tick of the kernel's clock: differences below that are not seen.
 const TICKS: i64 = 2;
 
-/// Whether the kernel tells.
+/// Whether the kernel answers.
 pub(super) fn check(target: &Target) -> Result<(), Refusal> {
     kernel(target).map(|_| ())
 }
@@ -82,7 +82,7 @@ struct BySamples {
     walks: Member,
     target: Target,
     clock: Clock,
-    /// Connections by what the kernel tells them apart by.
+    /// Connections by the kernel's cookie of each.
     known: HashMap<u64, Known>,
     closely: Closely,
     made: Made,
@@ -102,7 +102,7 @@ struct BySamples {
     shortest_ns: i64,
     /// Why there are no programs in the kernel.
     why: String,
-    /// Why the kernel tells no more.
+    /// Why the kernel stopped answering.
     failed: Option<String>,
 }
 

@@ -148,17 +148,17 @@ static __always_inline struct connection *know_unix(struct sock *sk, struct targ
 	if (!address)
 		return know(sk, target, IGNORED, &at, 0);
 	bpf_probe_read_kernel(at.name, sizeof(at.name), &address->name[0].sun_path);
-	/* Commands of whoever attaches to the JVM, such as Fathom. */
+	/* Commands of programs that attach to the JVM, such as Fathom. */
 	if (is_of_attach(at.name))
 		direction = IGNORED;
 	return know(sk, target, direction, &at, 0);
 }
 
-/* Streams of QUIC share a socket, and its acknowledgements are datagrams that nobody answers. */
+/* Streams of QUIC share a socket, and its acknowledgements are datagrams without an answer. */
 #define QUIC_PORT 443
 
 /*
- * Datagrams of a socket that was connected to a peer, such as the resolver's. Of others nobody tells whom they are for. What has
+ * Datagrams of a socket that was connected to a peer, such as the resolver's. For other sockets the peer is unknown. What has
  * never been answered needs no answer.
  */
 static __always_inline struct connection *know_udp(struct sock *sk, struct target *target)
@@ -171,7 +171,7 @@ static __always_inline struct connection *know_udp(struct sock *sk, struct targe
 	return know(sk, target, OUTBOUND, &at, UDP | ONE_WAY);
 }
 
-/* A connection that a thread of the target uses and that nobody knows: it is older than the recording, or not of TCP. */
+/* A connection that a thread of the target uses and that is not known yet: it is older than the recording, or not TCP. */
 static __always_inline struct connection *know_any(struct sock *sk, struct target *target)
 {
 	if (sk->__sk_common.skc_family == AF_UNIX)
@@ -183,7 +183,7 @@ static __always_inline struct connection *know_any(struct sock *sk, struct targe
 	return know_tcp(sk, target, is_listened(target, sk->__sk_common.skc_num) ? INBOUND : OUTBOUND, 0);
 }
 
-/* What is known of a connection of somebody who is observed. */
+/* The state of a connection of a process that is observed. */
 static __always_inline struct connection *known(struct sock *sk)
 {
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);

@@ -4,11 +4,11 @@
  * On a connection to a port that the target listens on, a request begins with the first byte that arrives after the answer
  * before and ends with the last byte that is sent before the next arrival, or later where that byte stood in the kernel before it left. On a connection that the target made, a call
  * begins with the first byte sent and ends with the last read before the next byte is sent. Which it was is only known
- * afterwards, so what has ended is told when the next begins, when the connection ends, or when user space, which walks
+ * afterwards, so an exchange is reported when the next begins, when the connection ends, or when user space, which walks
  * over all connections several times a second, finds it idle.
  *
  * Arrivals happen in interrupts, others in any thread: fields of a connection may be of two moments when it is used by
- * several CPUs at once, but what has ended is told by one of them only (see `finish`).
+ * several CPUs at once, but each exchange is reported by one of them only (see `finish`).
  */
 #ifndef FATHOM_REQUESTS_EXCHANGE_H
 #define FATHOM_REQUESTS_EXCHANGE_H
@@ -101,7 +101,7 @@ static __always_inline __u32 flags_of(struct connection *c)
 	return c->several < SEVERAL ? c->flags : c->flags | OVERLAPS;
 }
 
-/* What is under way ends with its answer. Whoever takes it out of the connection tells it, so it is told once. */
+/* The exchange ends with its answer. The CPU that takes it out of the connection reports it, so it is reported once. */
 static __always_inline void finish(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
 {
 	__u64 began_ns = c->began_ns, end_ns = c->last_ns;
@@ -175,7 +175,7 @@ static __always_inline __u32 written(struct tcp_sock *tcp)
 	return tcp ? tcp->write_seq : 0;
 }
 
-/* Whether there is something that nobody has read; the end of the peer's data takes a number as well. */
+/* Whether there is unread data; the end of the peer's data takes a sequence number as well. */
 static __always_inline bool has_unread(struct sock *sk, struct tcp_sock *tcp)
 {
 	return tcp->rcv_nxt - tcp->copied_seq > (sk->sk_shutdown & RCV_SHUTDOWN);
@@ -235,7 +235,7 @@ static __always_inline void request_read(struct connection *c, struct sock *sk, 
 }
 
 /*
- * The target sends what nobody has asked for, however many pieces it has: once at most before a request, since what it answers may be older
+ * The target sends without a request, in any number of pieces. Counts once at most before a request, since what it answers may be older
  * than the recording.
  */
 static __always_inline void see_push(struct connection *c)
@@ -247,7 +247,7 @@ static __always_inline void see_push(struct connection *c)
 		c->several++;
 }
 
-/* What is sent before anybody has read a request answers none; and where the target often sends what nobody asked for, nobody knows
+/* Bytes that are sent before a request was read answer none; and where the target often sends without a request, it is unknown
  * which of what it sends is an answer. */
 static __always_inline void answer_sent(struct connection *c, struct tcp_sock *tcp, __u64 now_ns, __u32 tid)
 {
@@ -344,7 +344,7 @@ static __always_inline void answer_read(struct connection *c, struct sock *sk, s
 	}
 	c->last_ns = now_ns;
 	c->bytes_in = tcp ? tcp->copied_seq - c->copied_seq : 0;
-	/* Each datagram is answered: whoever asked may close the socket now, which nobody tells. */
+	/* Each datagram is answered: the caller may close the socket now, of which there is no event. */
 	if (c->flags & UDP && ++c->copied_seq >= c->seen_seq)
 		finish(c, 0, now_ns);
 }

@@ -1,7 +1,6 @@
 /*
- * HTTP/2 in the clear, by the heads of its frames: nine bytes each, of which the length, the type, the flags and the number of the stream
- * are used and nothing else is read or kept. Where the bytes are no frames of HTTP/2, or encrypted, the first looks at them say so, and none
- * follows.
+ * Unencrypted HTTP/2, by the heads of its frames: nine bytes each, of which the length, the type, the flags and the number of the stream are
+ * used. Nothing else is read or kept. If the bytes are no frames of HTTP/2, or encrypted, the first looks at them show it, and none follows.
  */
 #ifndef FATHOM_REQUESTS_FRAMES_H
 #define FATHOM_REQUESTS_FRAMES_H
@@ -64,36 +63,40 @@ static __always_inline bool makes_sense(struct head *head)
 }
 
 /*
- * The bytes are no frame. Where that is so of the side that answers, the ends of streams are not seen: rows are of the connection as a whole
- * again.
+ * The bytes are no frame, and the rest of the piece is not looked at. If the side that answers sent them, ends of streams are not seen, and rows
+ * are of the whole connection again.
  */
 static __always_inline void no_frame(struct piece *piece)
 {
 	struct frames *frames = piece->frames;
 
+	piece->at = piece->bytes;
 	frames->seen = 0;
 	frames->head_bytes = 0;
 	frames->left = 0;
 	if (piece->is_answer) {
-		frames->are_sure = 0;
+		frames->sure = 0;
 		piece->c->streams_open = 0;
 	}
-	if (!frames->are_sure)
-		frames->misses++;
+	if (!frames->sure && ++frames->misses >= FRAMES_MISSES && !piece->is_answer) {
+		frames->framing++;
+		frames->misses = 0;
+		piece->c->messages_settled = piece->c->messages;
+	}
 }
 
 static __always_inline void is_sure_now(struct piece *piece)
 {
 	struct connection *c = piece->c;
 
-	/* From here on streams count, not segments. */
+	/* From here on messages count, not segments. */
 	if (!piece->is_answer && c->flags & INBOUND)
-		c->arrivals = c->settled.arrivals + c->streams - c->streams_settled;
-	piece->frames->are_sure = 1;
+		c->arrivals = c->settled.arrivals + c->messages - c->messages_settled;
+	piece->frames->sure = piece->frames->framing + 1;
 	piece->frames->misses = 0;
 }
 
-/* The head is whole. */
+/* The head of a frame of HTTP/2 is whole. */
 static __always_inline bool frame_begins(struct piece *piece)
 {
 	struct frames *frames = piece->frames;
@@ -114,7 +117,7 @@ static __always_inline bool frame_begins(struct piece *piece)
 		no_frame(piece);
 		return false;
 	}
-	if (++frames->seen >= FRAMES_SURE && !frames->are_sure)
+	if (++frames->seen >= FRAMES_SURE && !frames->sure)
 		is_sure_now(piece);
 	frames->left = head.length;
 	if (piece->is_answer)
@@ -124,10 +127,9 @@ static __always_inline bool frame_begins(struct piece *piece)
 	return true;
 }
 
-/* Goes on to the next head, or to the end of the piece; 1 when that is reached. */
-static long next_frame(__u64 nth, void *context)
+/* Goes on to the next head; whether it is complete now. If not, the piece ends before it does. */
+static __always_inline bool head_is_complete(struct piece *piece, __u32 bytes_of_head)
 {
-	struct piece *piece = context;
 	struct frames *frames = piece->frames;
 	__u32 left = piece->bytes - piece->at, head_bytes, wanted;
 
@@ -138,24 +140,32 @@ static long next_frame(__u64 nth, void *context)
 		left -= wanted;
 	}
 	if (!left)
-		return 1;
+		return false;
 	head_bytes = frames->head_bytes & 15;
 	asm volatile("" : "+r"(head_bytes));
-	if (head_bytes >= HEAD_BYTES)
-		return 1;
-	wanted = HEAD_BYTES - head_bytes;
+	if (head_bytes >= bytes_of_head)
+		return false;
+	wanted = bytes_of_head - head_bytes;
 	if (wanted > left)
 		wanted = left;
 	asm volatile("" : "+r"(wanted));
 	if (!wanted || wanted > HEAD_BYTES)
-		return 1;
+		return false;
 	if (bpf_probe_read_user(&frames->head[head_bytes], wanted, (void *)(piece->buffer + piece->at))) {
 		no_frame(piece);
-		return 1;
+		return false;
 	}
 	piece->at += wanted;
 	frames->head_bytes = head_bytes + wanted;
-	return frames->head_bytes == HEAD_BYTES && !frame_begins(piece);
+	return frames->head_bytes == bytes_of_head;
+}
+
+/* Goes on to the next frame; 1 at the end of the piece. */
+static long next_frame(__u64 nth, void *context)
+{
+	struct piece *piece = context;
+
+	return !head_is_complete(piece, HEAD_BYTES) || !frame_begins(piece);
 }
 
 static __always_inline void see_piece(struct piece *piece)
@@ -188,26 +198,9 @@ static __always_inline struct piece piece_of(struct connection *c, bool is_answe
 
 static __always_inline bool may_be_frames(struct connection *c, bool is_answer)
 {
-	return is_answer ? is_http2(c) && c->answered.misses < FRAMES_MISSES : c->asked.misses < FRAMES_MISSES;
-}
-
-/* The current thread has read so many bytes. */
-static __always_inline void see_read(struct connection *c, __u32 bytes, struct now now)
-{
-	bool is_answer = c->flags & OUTBOUND;
-	struct piece piece = piece_of(c, is_answer, now);
-	struct pt_regs *registers;
-
-	if (!may_be_frames(c, is_answer))
-		return;
-	registers = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	if (kind_of_call(registers) != READS) {
-		no_frame(&piece);
-		return;
-	}
-	piece.buffer = second_argument(registers);
-	piece.bytes = bytes;
-	see_piece(&piece);
+	if (is_answer)
+		return is_http2(c) && c->answered.misses < FRAMES_MISSES;
+	return c->asked.framing == HTTP2;
 }
 
 /* What a thread writes in several pieces. */

@@ -109,7 +109,7 @@ fn observer(share: Share, target: &Target, order: &Order) -> Observed {
     }
 }
 
-/// Length of a jiffy: what the coarse clocks tell is of the last one.
+/// Length of a jiffy: coarse clocks are as old as the last one.
 fn tick_ns() -> u32 {
     let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
     u32::try_from(tick.tv_nsec).unwrap_or(0)

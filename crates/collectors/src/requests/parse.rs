@@ -72,7 +72,7 @@ impl Exchange {
         })
     }
 
-    /// Whether the target called somebody.
+    /// Whether the target is the caller.
     pub(super) fn is_call(&self) -> bool {
         self.flags & OUTBOUND != 0
     }
@@ -248,7 +248,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a value of the map `named` is about somebody who is called.
+/// Whether a value of the map `named` is a peer that the target calls.
 pub(super) fn is_peer(key: &[u8]) -> bool {
     key.get(2).is_some_and(|direction| u32::from(*direction) == OUTBOUND)
 }

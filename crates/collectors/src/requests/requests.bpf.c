@@ -6,7 +6,7 @@
 #include "connection.bpf.h"
 #include "exchange.bpf.h"
 #include "failures.bpf.h"
-#include "frames.bpf.h"
+#include "messages.bpf.h"
 
 SEC("tp_btf/sk_data_ready")
 int arrives(arguments args)
@@ -50,7 +50,7 @@ int is_read(arguments args)
 	if (!c)
 		return 0;
 	if (!bytes) {
-		/* The peer has closed. Of TCP the state tells that, also where nobody reads any more. */
+		/* The peer has closed. For TCP the change of state shows that, even if the target does not read any more. */
 		if (c->last_ns && !(c->flags & TCP))
 			finish(c, 0, c->last_ns);
 		return 0;
@@ -93,7 +93,7 @@ static __always_inline void sends(struct sock *sk)
 		call_sent(c, tcp, bpf_ktime_get_ns(), tid);
 }
 
-/* On kernels that tell it, the instant at which a thread hands bytes to TCP, before any of them can be answered. */
+/* On kernels with this tracepoint: when a thread hands bytes to TCP, before any of them can be answered. */
 SEC("tp_btf/tcp_sendmsg_locked")
 int begins_to_send(arguments args)
 {
@@ -166,7 +166,7 @@ static __always_inline void ends(struct sock *sk, int before, int now)
 	}
 }
 
-/* The peer closes its side. It may still wait for an answer; without one, nobody waits from here on. */
+/* The peer closes its side. It may still wait for an answer; if none comes, its wait ended here. */
 static __always_inline void peer_closes(struct sock *sk)
 {
 	struct connection *c = known(sk);
@@ -186,7 +186,7 @@ static __always_inline void connected(struct sock *sk)
 	settle_from(c, tcp);
 }
 
-/* In an interrupt: whose it will be, the port tells. */
+/* Runs in an interrupt, so the port decides which target the connection belongs to. */
 static __always_inline void is_accepted(struct sock *sk)
 {
 	struct listener at = listener_at(sk);

@@ -2,7 +2,7 @@
 //! grow with their number. Each has a [`Share`]: its place in the table `targets`, its endpoints, and what the ring brought of it.
 //!
 //! What a connection is at stands in its socket for as long as that lives, so each target has an id that no other ever had: what
-//! is left of one that is observed no more is nobody's.
+//! is left of a target that is no longer observed belongs to none.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -38,7 +38,7 @@ pub(super) const LOST: usize = 4;
 /// What is kept for an observer that does not look.
 const INBOX_MAX: usize = 1 << 14;
 
-/// The tracepoint of newer kernels that tells when a thread begins to send, and the program at it.
+/// The tracepoint of newer kernels where a thread begins to send, and the program at it.
 pub(super) const BEGIN_OF_SEND: (&str, &str) = ("tcp_sendmsg_locked", "begins_to_send");
 
 /// The program that looks at all connections of a target.
@@ -115,7 +115,7 @@ impl Shared {
         self.inner().of_targets.values().any(|of| of.process == process)
     }
 
-    /// Brings the programs into the kernel; `sees_begin` where it tells when a thread begins to send.
+    /// Loads the programs into the kernel; `sees_begin` where it has the tracepoint at which a thread begins to send.
     pub(super) fn load(sees_begin: bool) -> Result<Arc<Shared>, Refusal> {
         let mut config: Vec<u8> = [u32::from(sees_begin), tick_ns()].into_iter().flat_map(u32::to_ne_bytes).collect();
         config.extend(Calls::new().table(kind_of_call));
@@ -149,7 +149,7 @@ impl Shared {
         Ok(Arc::new(Shared { sums, targets, process_places, inner: Mutex::new(inner) }))
     }
 
-    /// With the tracepoint that tells when a thread begins to send, where the kernel has it and lets a program run there.
+    /// With the tracepoint at which a thread begins to send, where the kernel has it and lets a program run there.
     fn load_as_well_as_can_be() -> Result<Arc<Shared>, Refusal> {
         match sees_begin_of_send()? {
             true => Shared::load(true).or_else(|_| Shared::load(false)),
@@ -255,7 +255,7 @@ impl Shared {
                 .extend([2 * place, 2 * place + 1].iter().filter(|at| self.sums.get(**at, ID) == u64::from(*id)));
             left += self.targets.get(place, ENDPOINTS);
         }
-        // No page of the table is looked at that nobody uses.
+        // Unused pages of the table are not touched.
         for number in FIRST_NUMBER as usize..self.sums.len() {
             if left == 0 {
                 return;
@@ -286,7 +286,7 @@ impl Shared {
     /// Gives back what a target had.
     fn leave(&self, id: u32) {
         let mut inner = self.inner();
-        // From here on its connections are nobody's.
+        // From here on its connections belong to no target.
         self.targets.set(Shared::place(id), ID, 0);
         self.find_endpoints(&mut inner);
         let own = inner.of_targets.remove(&id).unwrap_or_default();
@@ -397,7 +397,7 @@ impl Share {
         self.shared.walk(&mut self.shared.inner(), self.id);
     }
 
-    /// What is under way at this instant is told as it is.
+    /// Exchanges under way at this instant are reported as they are.
     pub(super) fn end(&self) {
         self.shared.targets.set(Shared::place(self.id), ENDING, 1);
         let mut inner = self.shared.inner();
@@ -428,7 +428,7 @@ impl Share {
         self.shared.inner().of_targets.get(&self.id).map(|of| of.endpoints.clone()).unwrap_or_default()
     }
 
-    /// What an endpoint is, and whether it is somebody who is called.
+    /// What an endpoint is, and whether it is a peer that is called.
     pub(super) fn endpoint(&self, number: usize) -> (Endpoint, bool) {
         let others = (Endpoint::Others, number % 2 == 1);
         if number < FIRST_NUMBER as usize {
@@ -466,7 +466,7 @@ impl Drop for Share {
     }
 }
 
-/// Whether this kernel tells when a thread begins to send; refused where it tells too little.
+/// Whether this kernel has the tracepoint at which a thread begins to send; refused where it lacks others.
 fn sees_begin_of_send() -> Result<bool, Refusal> {
     may_load()?;
     let types = Btf::from_vmlinux().map_err(|error| Refusal::new(format!("the kernel's BTF: {error}"), ""))?;

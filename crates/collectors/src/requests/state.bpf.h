@@ -1,11 +1,11 @@
 /*
- * What the programs know of the kernel's sockets, and what they keep: whom they observe, sums of each endpoint, the state of
- * each connection.
+ * What the programs keep: which processes they observe, sums of each endpoint, the state of each connection.
  */
 #ifndef FATHOM_REQUESTS_STATE_H
 #define FATHOM_REQUESTS_STATE_H
 
 #include "../bpf/budget.bpf.h"
+#include "kernel.bpf.h"
 
 #define BPF_MAP_TYPE_STACK 23
 #define BPF_MAP_TYPE_SK_STORAGE 24
@@ -36,17 +36,17 @@
 
 /* A peer that pauses for so long in the middle of what it sends has begun anew: what came before needed no answer. */
 #define PAUSE_NS 100000000ULL
-/* What has ended and is followed by nothing for so long is told. */
+/* An exchange that has ended is reported after this time without a next one. */
 #define IDLE_NS 500000000ULL
 /* What leaves the machine no later than this after the program has given it away left at once. */
 #define AT_ONCE_NS 1000000ULL
 /* A thread that is woken so soon after data has arrived on this CPU is woken by that. */
 #define BY_ARRIVAL_NS 20000ULL
-/* What is not answered at all is told from this length on. */
+/* A request without any answer is reported from this length on. */
 #define UNANSWERED_NS 1000000000ULL
 
 /*
- * A connection on which requests have overlapped, or something was sent that nobody had asked for, so often carries several things
+ * A connection on which requests have overlapped, or something was sent without a request, so often carries several things
  * at once, as HTTP/2 and WebSocket do: none of its lengths is that of one request.
  */
 #define SEVERAL 3
@@ -75,7 +75,7 @@
 #define FIRST_POWER 10
 
 const volatile struct {
-	/* Whether this kernel tells when a thread begins to send (Linux 6.16); otherwise only when it has sent. */
+	/* Whether this kernel has a tracepoint where a thread begins to send (Linux 6.16); otherwise only where it has sent. */
 	__u32 sees_begin_of_send;
 	/* Length of a jiffy. */
 	__u32 tick_ns;
@@ -88,9 +88,9 @@ const volatile struct {
 
 /* A process that is observed; user space has it mapped. */
 struct target {
-	/* Its place in the lower bits, and how many were before it in the others; 0: nobody. */
+	/* Its place in the lower bits, and how many targets had it before in the others; 0: free. */
 	__u64 id;
-	/* Whether its recording ends: what is under way is told as it is. */
+	/* Whether its recording ends: exchanges under way are reported as they are. */
 	__u64 ending;
 	/* Endpoints that it has. */
 	__u64 endpoints;
@@ -188,90 +188,15 @@ struct {
 	__type(value, __u32);
 } listeners SEC(".maps");
 
-struct ns_common {
-	unsigned int inum;
-} KERNEL_TYPE;
-struct net {
-	struct ns_common ns;
-} KERNEL_TYPE;
-typedef struct {
-	struct net *net;
-} KERNEL_TYPE possible_net_t;
-struct in6_addr {
-	union {
-		__u8 u6_addr8[16];
-		__be32 u6_addr32[4];
-	} in6_u;
-} KERNEL_TYPE;
-struct sock_common {
-	__be32 skc_daddr;
-	__be16 skc_dport;
-	__u16 skc_num;
-	unsigned short skc_family;
-	volatile unsigned char skc_state;
-	possible_net_t skc_net;
-	struct in6_addr skc_v6_daddr;
-} KERNEL_TYPE;
-struct sock {
-	struct sock_common __sk_common;
-	__u8 sk_shutdown;
-	__u16 sk_type;
-	__u16 sk_protocol;
-	int sk_err;
-} KERNEL_TYPE;
-struct socket {
-	struct sock *sk;
-} KERNEL_TYPE;
-struct request_sock {
-	struct request_sock *dl_next;
-	struct sock *sk;
-} KERNEL_TYPE;
-struct request_sock_queue {
-	struct request_sock *rskq_accept_head;
-} KERNEL_TYPE;
-struct inet_connection_sock {
-	struct request_sock_queue icsk_accept_queue;
-} KERNEL_TYPE;
-struct tcp_sock {
-	struct inet_connection_sock inet_conn;
-	__u32 data_segs_in;
-	__u32 rcv_nxt;
-	__u32 copied_seq;
-	__u32 snd_una;
-	__u32 snd_nxt;
-	__u32 write_seq;
-	__u32 mss_cache;
-	/* Time in which it had nothing to do but wait: for the peer's window is the second; in jiffies. */
-	__u32 chrono_stat[3];
-	__u32 chrono_start;
-	__u8 chrono_type : 2;
-	__u8 nonagle : 4;
-	/* When the last data was sent, in jiffies. */
-	__u32 lsndtime;
-	/* When what was acknowledged last had been sent, in us of the monotonic clock. */
-	__u64 first_tx_mstamp;
-} KERNEL_TYPE;
-struct sockaddr_un {
-	char sun_path[108];
-} KERNEL_TYPE;
-struct unix_address {
-	int len;
-	struct sockaddr_un name[0];
-} KERNEL_TYPE;
-struct unix_sock {
-	struct unix_address *addr;
-	struct sock *peer;
-} KERNEL_TYPE;
-
 #define INBOUND 1
 #define OUTBOUND 2
-/* Sockets that are nobody's service, or not the target's. */
+/* Sockets that serve no requests, or are not the target's. */
 #define IGNORED 4
 /* A thread of the target has used it. */
 #define OWNED 8
 /* The peer sent before it had all that was sent to it: requests overlap. */
 #define OVERLAPS 16
-/* Has carried what nobody answered. */
+/* Has carried something that was not answered. */
 #define ONE_WAY 32
 #define UNANSWERED 64
 #define TCP 128
@@ -284,7 +209,7 @@ struct unix_sock {
 /* The target has closed it, and not all of its last answer has arrived. */
 #define CLOSING 2048
 #define UDP 4096
-/* Something was sent that nobody had asked for, since what was under way last. */
+/* Something was sent without a request since the last exchange. */
 #define PUSHED 8192
 /* The peer had closed its side before anything was answered. */
 #define GIVEN_UP 16384
@@ -307,7 +232,7 @@ struct endpoint {
 
 /* Sums of an endpoint, which user space has mapped. */
 struct sums {
-	/* The id of the target; 0: nobody's. */
+	/* The id of the target; 0: free. */
 	__u64 target;
 	__u64 count;
 	__u64 time_ns;
@@ -368,13 +293,20 @@ struct {
 	__type(value, __u32);
 } unused SEC(".maps");
 
-/* What one side of a connection sends, as frames of HTTP/2. */
+/* How a protocol marks where its messages begin; tried in this order. See `frames.bpf.h` and `messages.bpf.h`. */
+#define HTTP2 0
+#define LENGTH_FIRST 1
+#define HAZELCAST 2
+#define FRAMINGS 3
+
+/* What one side of a connection sends, as frames. */
 struct frames {
+	__u32 framing;
 	/* Heads that made sense in a row, and how often one did not. */
 	__u32 seen;
 	__u32 misses;
-	/* Whether it is HTTP/2 for sure. */
-	__u32 are_sure;
+	/* The framing and 1 once it is known for sure, else 0. One number, because the verifier follows both ways of each comparison. */
+	__u32 sure;
 	/* Bytes of a frame that are still to come. */
 	__u32 left;
 	/* Of a head that came in two pieces. */
@@ -395,7 +327,7 @@ struct connection {
 	__u64 touched_ns;
 	/* When the peer closed its side, if a request had no answer then. */
 	__u64 given_up_ns;
-	/* First arrival that nobody has read yet; of requests also what had been sent by then. */
+	/* First arrival that is still unread; for requests also how much had been sent by then. */
 	__u64 unread_since_ns;
 	__u32 unread_write_seq;
 	/* What had been sent, and read, when it began. */
@@ -422,7 +354,7 @@ struct connection {
 	/* When another thread woke the event loop that read a request and then answered it, and who: it had worked on the request. */
 	__u64 returned_ns;
 	__u32 worker_tid;
-	/* How often requests have overlapped on it, or something was sent that nobody had asked for; up to SEVERAL. */
+	/* How often requests have overlapped on it, or something was sent without a request; up to SEVERAL. */
 	__u32 several;
 	/* The last walk that looked at it. */
 	__u32 walk;
@@ -436,30 +368,37 @@ struct connection {
 		__u32 copied_seq;
 		__u32 write_seq;
 	} settled;
-	/* HTTP/2 in the clear, as far as it is that: of the side that asks, and of the other. See `frames.bpf.h`. */
+	/* Unencrypted frames: of the side that asks, and for HTTP/2 of the other side. */
 	struct frames asked;
 	struct frames answered;
 	/* Its streams have this and their own number as their key. */
 	__u32 number;
 	__u32 last_stream;
-	__u32 streams;
-	__u32 streams_settled;
+	/* Messages by their frames: streams of HTTP/2, or messages that begin with their length. */
+	__u32 messages;
+	__u32 messages_settled;
 	/* Opened since what is under way began, up to two. */
 	__u32 streams_of_exchange;
 	/* Opened and not answered to the end. */
 	__u32 streams_open;
 };
 
+/* Whether it is known where each message of the side that asks begins. */
+static __always_inline bool is_framed(struct connection *c)
+{
+	return c->asked.sure;
+}
+
 /* Whether the side that asks sends frames of HTTP/2, for sure. */
 static __always_inline bool is_http2(struct connection *c)
 {
-	return c->asked.are_sure;
+	return c->asked.sure == HTTP2 + 1;
 }
 
 /* Whether both sides do, so that each stream has a row of its own: then there are none of the connection as a whole. */
 static __always_inline bool is_followed(struct connection *c)
 {
-	return c->asked.are_sure && c->answered.are_sure;
+	return is_http2(c) && c->answered.sure;
 }
 
 struct {

@@ -1,6 +1,6 @@
 /*
  * Requests and calls of HTTP/2 in the clear: each is a stream that the side that asks opens, by the head of a frame, and that both sides close
- * by a flag in the head of their last one. So many at once on one connection are told apart, and each has a length of its own.
+ * by a flag in the head of their last one. So several at once on one connection are followed one by one, each with its own length.
  */
 #ifndef FATHOM_REQUESTS_STREAMS_H
 #define FATHOM_REQUESTS_STREAMS_H
@@ -68,7 +68,7 @@ static __always_inline void count_stream(struct connection *c, struct head *head
 	c->last_stream = head->stream;
 	if (is_http2(c) && c->flags & INBOUND)
 		c->arrivals++;
-	c->streams++;
+	c->messages++;
 	if (c->streams_of_exchange < 2 && ++c->streams_of_exchange == 2 && is_http2(c) && c->began_ns && !c->last_ns) {
 		c->several = SEVERAL;
 		c->flags |= OVERLAPS;

@@ -18,6 +18,7 @@ mod datagrams;
 mod failures;
 mod frames;
 mod hand_over;
+mod messages;
 mod several;
 mod streams;
 mod unpaired;

@@ -14,10 +14,10 @@ static __always_inline __u32 unsettled(__u32 *settled, __u32 now)
 	return now - __sync_lock_test_and_set(settled, now);
 }
 
-/* Of HTTP/2 streams count. Other small requests come in a segment each, however many of them lie unread when somebody reads. */
+/* Messages count where it is known where each begins. Other small requests come in a segment each, however many lie unread at a read. */
 static __always_inline void count_segments(struct connection *c, struct tcp_sock *tcp)
 {
-	if (!(c->flags & INBOUND && is_http2(c)))
+	if (!(c->flags & INBOUND && is_framed(c)))
 		c->arrivals = tcp->data_segs_in;
 }
 
@@ -30,7 +30,7 @@ static __always_inline void settle(struct connection *c, struct tcp_sock *tcp)
 	if (tcp)
 		count_segments(c, tcp);
 	__sync_fetch_and_add(&sums->arrivals, unsettled(&c->settled.arrivals, c->arrivals));
-	c->streams_settled = c->streams;
+	c->messages_settled = c->messages;
 	__sync_fetch_and_add(&sums->sends, unsettled(&c->settled.sends, c->sends));
 	if (!tcp)
 		return;

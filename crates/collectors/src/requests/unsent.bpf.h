@@ -33,7 +33,7 @@ static __always_inline __u64 window_full_ns(struct connection *c, struct tcp_soc
 	return (__u64)(c->window_ticks - before) * config.tick_ns;
 }
 
-/* When the last byte of what was given away left; what has not left yet leaves now at the earliest. 0: nobody knows. */
+/* When the last byte that was handed to the kernel left it; if it has not left yet, now. 0: unknown. */
 static __always_inline __u64 left_at(struct connection *c, struct tcp_sock *tcp, __u64 now_ns)
 {
 	__u64 since_ns;

@@ -1,4 +1,4 @@
-//! Looks at one connection at short distances, which tell whether it carries several requests at once: at the distance of the
+//! Looks at one connection at short distances, which show whether it carries several requests at once: at the distance of the
 //! other looks a busy one has always sent and received.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const APART: Duration = Duration::from_micros(250);
 /// Of one connection: some requests of a thousand a second, in less than a tenth of the time between two other looks.
 const FOR: Duration = Duration::from_millis(10);
 
-/// A recording's first seconds are to tell: so often no CPU is spared, which takes 1 % of a core for some seconds.
+/// The first seconds of a recording should decide it: for so many looks CPU is not limited, which takes 1 % of a core for some seconds.
 const AT_ONCE: u32 = 50;
 
 /// From then on it may take a quarter of a percent of a core.

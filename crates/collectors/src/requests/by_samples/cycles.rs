@@ -1,4 +1,4 @@
-//! What looks at a connection tell of the requests on it.
+//! What looks at a connection show of the requests on it.
 //!
 //! The kernel keeps when data came last and when data was sent last, and how many segments of each there were. From one
 //! arrival to the next is a cycle: a request, its answer, and a pause. A cycle that is under way at a look is seen; one that
@@ -8,7 +8,7 @@ use crate::sock_diag::Connection;
 
 const MS_NS: i64 = 1_000_000;
 
-/// A request, as far as looks tell.
+/// A request, as far as looks show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) came_ns: i64,
@@ -26,7 +26,7 @@ enum State {
     Open,
     /// The last that was sent of its answer was sent then.
     Answered { sent_ns: i64 },
-    /// It has become a row, or is of before the first look: what is sent now nobody asked for.
+    /// It has become a row, or is from before the first look: what is sent now has no request.
     Told,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Cycle {
     segments_in: u32,
     segments_out: u32,
     looked_ns: i64,
-    /// Whether the last request was surely answered: what came and what was sent within a tick tell not which was last.
+    /// Whether the last request was surely answered: if data came and was sent within one tick, it is unknown which was last.
     is_sure: bool,
     /// Whether all of its answer has arrived, and the connection was at rest from one look to the next.
     is_at_rest: bool,
@@ -89,7 +89,7 @@ impl Cycle {
         [self.segments_in, self.segments_out]
     }
 
-    /// Whether what was sent since the last look nobody had asked for.
+    /// Whether something was sent since the last look without a request.
     pub(super) fn is_unasked(&self, seen: &Connection) -> bool {
         self.is_at_rest && seen.segments_in == self.segments_in && seen.segments_out != self.segments_out
     }
@@ -129,7 +129,7 @@ impl Cycle {
     /// Another request came: the one before is over, and the last one begins.
     fn next(&mut self, seen: &Connection, now_ns: i64, came: u32, went: u32) -> Option<Told> {
         let (came_ns, sent_ns) = (ago(now_ns, seen.received_ago_ms), ago(now_ns, seen.sent_ago_ms));
-        // Within a tick of the kernel's clock the segments tell who was first.
+        // Within a tick of the kernel's clock the segments show which was first.
         let is_answered = sent_ns > came_ns || (sent_ns == came_ns && went >= came);
         let told = match self.state {
             State::Told => None,
@@ -149,7 +149,7 @@ impl Cycle {
         told
     }
 
-    /// The connection is gone, or the recording ends with it: what is known of the request that is not told yet.
+    /// The connection is gone, or the recording ends with it: what is known of a request that is not reported yet.
     pub(super) fn end(&self, is_gone: bool) -> Option<Told> {
         match self.state {
             State::Told => None,
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// What looks each 100 ms tell: when it came, how long it took, how much longer it may have been, for how many it stands.
+    /// What looks each 100 ms show: when it came, how long it took, how much longer it may have been, for how many it stands.
     fn told(received: &[i64], sent: &[i64], until_ms: i64) -> Vec<(i64, i64, i64, u64)> {
         let mut cycle = Cycle::found(0, &at(0, received, sent));
         let looks = (1..=until_ms / 100).map(|look| look * 100);

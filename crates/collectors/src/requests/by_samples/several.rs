@@ -47,7 +47,7 @@ impl Owed {
     }
 }
 
-/// What looks at a connection tell, however far they are apart.
+/// What looks at a connection show, at any distance.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Several {
     segments_in: u32,
@@ -74,7 +74,7 @@ impl Several {
         self.times >= TIMES && self.times.saturating_mul(ONE_IN) >= self.answers
     }
 
-    /// Something was sent that nobody had asked for.
+    /// Something was sent without a request.
     pub(super) fn see_unasked(&mut self) {
         self.times = self.times.saturating_add(1);
     }

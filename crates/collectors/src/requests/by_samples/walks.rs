@@ -32,7 +32,7 @@ pub(super) struct Walk {
 struct Walks {
     kernel: SockDiag,
     limit: RateLimit,
-    /// By what tells apart who wants them.
+    /// By the observer that wants them.
     ports: HashMap<u64, HashSet<u16>>,
     /// Sockets that anybody wants.
     sockets: HashSet<u32>,
@@ -103,7 +103,7 @@ impl Member {
         Ok(new)
     }
 
-    /// A walk that nobody waits with.
+    /// A walk that no observer waits for.
     pub(super) fn at_once(&self) -> io::Result<Option<Walk>> {
         let mut walks = lock(&self.walks);
         walks.walk()?;

@@ -47,7 +47,7 @@ fn answered_at_last(turns: &[Vec<Vec<u8>>]) -> Found {
     })
 }
 
-fn arrivals(found: &Found) -> f64 {
+pub(super) fn arrivals(found: &Found) -> f64 {
     found.counted(counter::DATA_ARRIVALS_COUNT, &format!(":{}", found.port))
 }
 
