@@ -33,7 +33,9 @@ pub(super) fn ran_while_late(comparison: &Comparison<'_>, samples: impl Iterator
 /// Whether at least half of what threads ran while they handled late requests is of the methods that grew: then the requests themselves
 /// take longer for it, whatever ran beside them.
 pub(super) fn is_what_requests_ran(comparison: &Comparison<'_>, growth: &Growth) -> bool {
-    let late: Vec<Request> = late_requests(comparison).into_iter().flatten().collect();
+    // Only those that were measured at their sockets say which threads handled them, whoever else has measured latency.
+    let measured = comparison.sources().traffic.measured_requests().copied();
+    let late = late_requests(comparison, measured.collect()).unwrap_or_default();
     let handling = handling::times(late.iter());
     let is_within = |sample: &Sample| handling.get(&sample.tid).is_some_and(|time| time.contains(sample.time_ns));
     let (mut all, mut within) = (0, 0);
@@ -46,15 +48,16 @@ pub(super) fn is_what_requests_ran(comparison: &Comparison<'_>, growth: &Growth)
 
 /// When some request was late, within the slow time.
 fn late(comparison: &Comparison<'_>) -> Option<Intervals> {
-    let late = late_requests(comparison)?.map(|request| (request.from_ns, request.to_ns));
-    Some(Intervals::union(late.collect()).intersect(&comparison.slow.time))
+    let late = late_requests(comparison, comparison.sources().traffic.requests().collect())?;
+    let times = late.iter().map(|request| (request.from_ns, request.to_ns));
+    Some(Intervals::union(times.collect()).intersect(&comparison.slow.time))
 }
 
-/// Requests that took much longer than those of the baseline.
-fn late_requests<'c>(comparison: &'c Comparison<'_>) -> Option<impl Iterator<Item = Request> + 'c> {
+/// Those of some requests that took much longer than they did in the baseline.
+fn late_requests(comparison: &Comparison<'_>, mut requests: Vec<Request>) -> Option<Vec<Request>> {
     let baseline = comparison.baseline.as_ref()?;
-    let requests = || comparison.sources().traffic.requests();
-    let usual = requests().filter(|request| baseline.time.contains(request.from_ns));
+    let usual = requests.iter().filter(|request| baseline.time.contains(request.from_ns));
     let usual_ns = median(usual.map(|request| request.duration_ns() as f64).collect())?;
-    Some(requests().filter(move |request| request.duration_ns() as f64 > LATE * usual_ns))
+    requests.retain(|request| request.duration_ns() as f64 > LATE * usual_ns);
+    Some(requests)
 }
