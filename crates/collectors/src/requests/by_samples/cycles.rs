@@ -46,6 +46,35 @@ pub(super) struct Cycle {
     is_sure: bool,
     /// Whether all of its answer has arrived, and the connection was at rest from one look to the next.
     is_at_rest: bool,
+    pairs: Pairs,
+}
+
+/// Whether each request and each answer is one segment: then the numbers of segments show whether a request is still open.
+#[derive(Debug, Clone, Copy)]
+struct Pairs {
+    /// Segments that came and went until the last look at which all requests were surely answered.
+    answered: Option<[u32; 2]>,
+    is_seen: bool,
+    is_broken: bool,
+}
+
+impl Pairs {
+    const NONE: Pairs = Pairs { answered: None, is_seen: false, is_broken: false };
+
+    /// All requests were answered when so many segments had come and gone.
+    fn see_answered(&mut self, now: [u32; 2]) {
+        if let Some(before) = self.answered.replace(now) {
+            let [came, went] = [0, 1].map(|way| now[way].wrapping_sub(before[way]));
+            self.is_seen |= came > 0;
+            self.is_broken |= came != went;
+        }
+    }
+
+    /// Whether the last request is answered when so many segments have come and gone; none where they do not show it.
+    fn is_answered(&self, now: [u32; 2]) -> Option<bool> {
+        let before = self.answered.filter(|_| self.is_seen && !self.is_broken)?;
+        Some(now[0].wrapping_sub(before[0]) == now[1].wrapping_sub(before[1]))
+    }
 }
 
 /// Before a connection was looked at.
@@ -59,6 +88,7 @@ const NEVER: Cycle = Cycle {
     looked_ns: 0,
     is_sure: false,
     is_at_rest: false,
+    pairs: Pairs::NONE,
 };
 
 impl Cycle {
@@ -98,6 +128,9 @@ impl Cycle {
     pub(super) fn look(&mut self, now_ns: i64, seen: &Connection) -> Option<Told> {
         let (came, went) =
             (seen.segments_in.wrapping_sub(self.segments_in), seen.segments_out.wrapping_sub(self.segments_out));
+        if seen.sent_ago_ms < seen.received_ago_ms {
+            self.pairs.see_answered([seen.segments_in, seen.segments_out]);
+        }
         let is_more_of_it = self.is_open() && went == 0;
         let told = match came {
             0 => self.go_on(seen, now_ns, went),
@@ -130,7 +163,8 @@ impl Cycle {
     fn next(&mut self, seen: &Connection, now_ns: i64, came: u32, went: u32) -> Option<Told> {
         let (came_ns, sent_ns) = (ago(now_ns, seen.received_ago_ms), ago(now_ns, seen.sent_ago_ms));
         // Within a tick of the kernel's clock the segments show which was first.
-        let is_answered = sent_ns > came_ns || (sent_ns == came_ns && went >= came);
+        let is_paired = || self.pairs.is_answered([seen.segments_in, seen.segments_out]).unwrap_or(went >= came);
+        let is_answered = sent_ns > came_ns || (sent_ns == came_ns && is_paired());
         let told = match self.state {
             State::Told => None,
             State::Answered { sent_ns } => Some(self.told(sent_ns, 0)),
@@ -245,6 +279,22 @@ mod tests {
             |is_long: bool| -> u64 { found.iter().filter(|told| (told.1 > 0) == is_long).map(|told| told.3).sum() };
         let part = of(true) as f64 / (of(true) + of(false)) as f64;
         assert!((0.005..0.03).contains(&part), "1 in 101 is long, {part} was told: {found:?}");
+    }
+
+    #[test]
+    fn the_next_request_in_the_tick_of_an_answer_is_open() {
+        // Two quick ones, then calls of 40 ms, each of which is sent as soon as the one before is answered.
+        let busy: Vec<i64> = (0..25).map(|nth| 215 + 40 * nth).collect();
+        let received = [&[10, 110], &busy[..]].concat();
+        let sent = [&[12, 112], &busy[1..], &[1_215]].concat();
+        let found = told(&received, &sent, 1_500);
+        let [first, second, rest @ ..] = &found[..] else { panic!("{found:?}") };
+        assert_eq!([*first, *second], [(10, 2, 0, 1), (110, 2, 0, 1)]);
+        // Looks see the part of each that is over, and that it went on.
+        assert!(rest.iter().all(|one| one.1 + one.2 >= 40) && rest.len() >= 9, "{rest:?}");
+        // Where an answer is two segments, they do not show that.
+        let twice: Vec<i64> = sent.iter().flat_map(|at| [*at, *at]).collect();
+        assert!(told(&received, &twice, 1_500).iter().skip(2).any(|one| one.1 == 0));
     }
 
     #[test]
