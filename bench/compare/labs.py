@@ -49,7 +49,8 @@ def one_run(fathom: str, out: Path, lab: str, variant: str) -> str | None:
         return None
     shutil.rmtree(out, ignore_errors=True)
     ended = subprocess.run([fathom, "lab", "run", lab, "--variant", variant, "-o", out, "--short", "--at-once", "--json"], capture_output=True, text=True, check=False)
-    if not (out / variant / "recording.fathom").exists():
+    # A lab that fails at its end has a recording, and no answer.
+    if not ended.stdout.strip() or not (out / variant / "recording.fathom").exists():
         return (ended.stderr.strip().splitlines() or ["no recording"])[-1]
     (out / variant).rename(out / "run")
     (out / "run.json").write_text(ended.stdout)
