@@ -33,8 +33,10 @@ pub struct Calls {
     pub longest_ns: i64,
     /// The same time with that in which answers lay unread.
     pub until_read_ns: f64,
-    /// How far the length of one may be off, in ns; 0 where each byte was seen.
-    pub uncertain_ns: i64,
+    /// The coarseness of their lengths, in ns; 0 where each byte was seen.
+    pub coarse_ns: i64,
+    /// How much longer than known all of them may have been, beyond that, in ns.
+    longer_ns: f64,
 }
 
 impl Calls {
@@ -43,13 +45,28 @@ impl Calls {
         self.total_ns / self.count.max(1.0)
     }
 
+    /// The longest that one can have taken on average, but for the coarseness, in ns.
+    fn at_most_ns(&self) -> f64 {
+        (self.total_ns + self.longer_ns) / self.count.max(1.0)
+    }
+
+    /// Whether they may have been noticeably longer than is known.
+    fn are_longer(&self) -> bool {
+        self.longer_ns / self.count.max(1.0) > self.coarse_ns.max(1) as f64 / 2.0
+    }
+
+    /// Of some calls; `coarse_ns` is the least that the length of one may be off.
+    fn with_coarseness(coarse_ns: i64) -> Calls {
+        Calls { coarse_ns, ..Calls::default() }
+    }
+
     fn add(&mut self, call: &Call) {
         self.count += call.weight;
         self.unanswered += if call.is_answered { 0.0 } else { call.weight };
         self.total_ns += call.peer_ns as f64 * call.weight;
         self.until_read_ns += call.to_ns.saturating_sub(call.from_ns).max(0) as f64 * call.weight;
         self.longest_ns = self.longest_ns.max(call.peer_ns);
-        self.uncertain_ns = self.uncertain_ns.max(call.uncertain_ns);
+        self.longer_ns += call.uncertain_ns.saturating_sub(self.coarse_ns).max(0) as f64 * call.weight;
     }
 }
 
@@ -62,6 +79,8 @@ pub struct Slowest<'a> {
     pub calls: Calls,
     /// What it took for one before, in ns.
     pub usual_ns: Option<f64>,
+    /// How long it can have taken for one before, in ns.
+    usual_at_most_ns: f64,
     /// Whether what all of them took longer is most of what was lost, or of what requests took longer.
     is_most: bool,
 }
@@ -72,11 +91,12 @@ impl Slowest<'_> {
         (self.calls.mean_ns() - self.usual_ns.unwrap_or(0.0)) * self.calls.count
     }
 
-    /// Whether it took longer than that, by more than the lengths of calls may be off.
+    /// Whether it took longer than that. Lengths that looks found are at least so long, and the shortest count as two ticks of the
+    /// kernel's clock: so calls became longer if they took a tick more than those before can have taken.
     fn is_slower_than(&self, usual_ns: f64) -> bool {
         let mean_ns = self.calls.mean_ns();
         let is_longer = mean_ns >= SLOWER * usual_ns || mean_ns > usual_ns && self.is_most;
-        is_longer && mean_ns - usual_ns > self.calls.uncertain_ns as f64
+        is_longer && mean_ns > self.usual_at_most_ns.max(usual_ns) + self.calls.coarse_ns as f64 / 2.0
     }
 
     /// What it took before, if it takes no longer now.
@@ -86,7 +106,7 @@ impl Slowest<'_> {
 
     /// How they were measured.
     fn measured(&self) -> String {
-        match self.calls.uncertain_ns {
+        match self.calls.coarse_ns {
             0 => "measured at the sockets".to_owned(),
             ns => format!("known to {} from looks at its connections", format::time(ns as f64)),
         }
@@ -111,7 +131,8 @@ impl Slowest<'_> {
 
     /// How long it takes to answer, as a sentence without an end.
     pub fn says(&self) -> String {
-        let (peer, mean) = (self.peer, format::time(self.calls.mean_ns()));
+        let at_least = if self.calls.are_longer() { "at least " } else { "" };
+        let (peer, mean) = (self.peer, format!("{at_least}{}", format::time(self.calls.mean_ns())));
         if let Some(usual_ns) = self.as_before_ns() {
             return format!(
                 "{peer} answers after {mean}, {}, {}",
@@ -158,12 +179,13 @@ pub fn by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMa
 }
 
 fn of_peers<'a>(period: &Period<'a>, calls: &[Call], select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
+    let coarse_ns = calls.iter().map(|call| call.uncertain_ns).min().unwrap_or(0);
     let mut peers: HashMap<&str, Calls> = HashMap::new();
     let is_here = |call: &&Call| period.has(call.from_ns, call.from_ns.saturating_add(call.peer_ns));
     for call in calls.iter().filter(is_here) {
         let peer = period.sources.recording.text(call.peer);
         if select(peer) {
-            peers.entry(peer).or_default().add(call);
+            peers.entry(peer).or_insert_with(|| Calls::with_coarseness(coarse_ns)).add(call);
         }
     }
     peers
@@ -192,9 +214,11 @@ fn of_most<'a>(
     slow: &HashMap<&'a str, Calls>,
     before: Option<HashMap<&'a str, Calls>>,
 ) -> Option<Slowest<'a>> {
-    let usual_ns = |peer: &str| before.as_ref().and_then(|before| before.get(peer)).map(Calls::mean_ns);
-    let of =
-        |(peer, calls): (&&'a str, &Calls)| Slowest { peer, calls: *calls, usual_ns: usual_ns(peer), is_most: false };
+    let of = |(peer, calls): (&&'a str, &Calls)| {
+        let usual = before.as_ref().and_then(|before| before.get(peer));
+        let usual_at_most_ns = usual.map_or(0.0, Calls::at_most_ns);
+        Slowest { peer, calls: *calls, usual_ns: usual.map(Calls::mean_ns), usual_at_most_ns, is_most: false }
+    };
     let found = slow.iter().map(of).max_by(|a, b| {
         let key = |one: &Slowest<'_>| (one.added_ns(), one.calls.total_ns);
         key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal).then(b.peer.cmp(a.peer))
