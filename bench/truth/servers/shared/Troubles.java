@@ -153,7 +153,7 @@ public final class Troubles {
             case "lock" -> underTheLock();
             case "lock_io" -> askUnderTheLock();
             case "pool" -> PRICING.submit(() -> pause(18)).get();
-            case "single" -> BOOKING.submit(Troubles::askFiveTimes).get();
+            case "single" -> BOOKING.submit(() -> ask(5)).get();
             case "sleep" -> pause(40);
             case "pinned" -> pinned();
             case "exceptions" -> parsed(60);
@@ -209,9 +209,7 @@ public final class Troubles {
     private static void askUnderTheLock() throws Exception {
         STOCK.lock();
         try {
-            Callee.ask();
-            Callee.ask();
-            Callee.ask();
+            ask(3);
         } finally {
             STOCK.unlock();
         }
@@ -220,9 +218,7 @@ public final class Troubles {
     private static void askWithATicket() throws Exception {
         TICKETS.acquire();
         try {
-            Callee.ask();
-            Callee.ask();
-            Callee.ask();
+            ask(3);
         } finally {
             TICKETS.release();
         }
@@ -237,8 +233,8 @@ public final class Troubles {
         }
     }
 
-    private static Void askFiveTimes() throws Exception {
-        for (int i = 0; i < 5; i++) {
+    private static Void ask(int times) throws Exception {
+        for (int i = 0; i < times; i++) {
             Callee.ask();
         }
         return null;

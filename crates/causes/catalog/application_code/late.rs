@@ -33,7 +33,7 @@ pub(super) fn ran_while_late(comparison: &Comparison<'_>, samples: impl Iterator
 /// Whether at least half of what threads ran while they handled late requests is of the methods that grew: then the requests themselves
 /// take longer for it, whatever ran beside them.
 pub(super) fn is_what_requests_ran(comparison: &Comparison<'_>, growth: &Growth) -> bool {
-    // Only those that were measured at their sockets say which threads handled them, whoever else has measured latency.
+    // Only requests that were measured at their sockets have threads. Latency of the clients does not replace them here.
     let measured = comparison.sources().traffic.measured_requests().copied();
     let late = late_requests(comparison, measured.collect()).unwrap_or_default();
     let handling = handling::times(late.iter());

@@ -96,7 +96,7 @@ impl Slowest<'_> {
     fn is_slower_than(&self, usual_ns: f64) -> bool {
         let mean_ns = self.calls.mean_ns();
         let is_longer = mean_ns >= SLOWER * usual_ns || mean_ns > usual_ns && self.is_most;
-        is_longer && mean_ns > self.usual_at_most_ns.max(usual_ns) + self.calls.coarse_ns as f64 / 2.0
+        is_longer && mean_ns > self.usual_at_most_ns + self.calls.coarse_ns as f64 / 2.0
     }
 
     /// What it took before, if it takes no longer now.

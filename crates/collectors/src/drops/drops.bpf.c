@@ -3,7 +3,7 @@
  * enough. UDP has a tracepoint of its own; elsewhere the reason shows which drops are meant. They happen in interrupts,
  * not in the reader, so they are counted per local port.
  */
-#include "../bpf/fathom.bpf.h"
+#include "../bpf/network.bpf.h"
 
 #define REASONS 256
 #define UDP 17
@@ -22,15 +22,6 @@ struct {
 	__u64 nowhere;
 } losses SEC(".data.losses") = {};
 
-struct ns_common {
-	unsigned int inum;
-} KERNEL_TYPE;
-struct net {
-	struct ns_common ns;
-} KERNEL_TYPE;
-typedef struct {
-	struct net *net;
-} KERNEL_TYPE possible_net_t;
 struct sock_common {
 	possible_net_t skc_net;
 	unsigned short skc_num;

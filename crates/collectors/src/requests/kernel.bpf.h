@@ -4,17 +4,8 @@
 #ifndef FATHOM_REQUESTS_KERNEL_H
 #define FATHOM_REQUESTS_KERNEL_H
 
-#include "../bpf/budget.bpf.h"
+#include "../bpf/network.bpf.h"
 
-struct ns_common {
-	unsigned int inum;
-} KERNEL_TYPE;
-struct net {
-	struct ns_common ns;
-} KERNEL_TYPE;
-typedef struct {
-	struct net *net;
-} KERNEL_TYPE possible_net_t;
 struct in6_addr {
 	union {
 		__u8 u6_addr8[16];
