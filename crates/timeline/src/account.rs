@@ -8,6 +8,7 @@ use fathom_evidence::kinds::{counter, span};
 use crate::cpu;
 use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
+use crate::looks;
 use crate::partition::{Partition, Segment};
 use crate::requests::quality::{self, Flaw};
 use crate::requests::{Lateness, Requests};
@@ -27,6 +28,8 @@ pub struct Account {
     /// Thread time in ns per bucket: sums of the partition, and amounts whose placement is unknown. A stop counts once
     /// here, however many threads it stopped.
     pub states: BTreeMap<ThreadState, Vec<f64>>,
+    /// How far the time of a state may be off by chance, as a variance in ns² per bucket: of waits that are known from looks.
+    pub(crate) variance: BTreeMap<ThreadState, Vec<f64>>,
     /// What each thread did when.
     pub partition: Partition,
     /// Every stop: disjoint, ascending.
@@ -113,6 +116,7 @@ impl Account {
         Account {
             grid,
             states,
+            variance: looks::variance(sources, &partition),
             partition,
             stops,
             stopped,
@@ -169,6 +173,11 @@ impl Account {
     /// Thread time of the states that `select` chooses, per bucket, in ns.
     pub fn sum(&self, select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
         sum_of(self.grid, &self.states, select)
+    }
+
+    /// What chance may have added to such a sum, per bucket, in ns.
+    pub(crate) fn chance(&self, select: impl Fn(ThreadState) -> bool) -> Vec<f64> {
+        sum_of(self.grid, &self.variance, select).into_iter().map(looks::chance).collect()
     }
 
     /// How many threads of the application were at work at once, on average over some buckets

@@ -1,7 +1,10 @@
 //! What the slow time has more of than the baseline.
 
+use std::collections::BTreeMap;
+
 use crate::account::Account;
 use crate::grid::BUCKET_NS;
+use crate::looks;
 use crate::signals::SignalKind;
 use crate::slowdown::{BaselineMeans, Slowdown};
 use crate::states::{Layer, ThreadState, Wait};
@@ -93,16 +96,27 @@ pub(crate) fn compare(
 }
 
 fn means(account: &Account, baseline: &[usize], names: &[ThreadState]) -> BaselineMeans {
-    let of = |state: &ThreadState| {
+    let sums = |state: &ThreadState, rows: &BTreeMap<ThreadState, Vec<f64>>| {
         let known = account.known(*state);
-        let row = account.states.get(state);
+        let row = rows.get(state);
         let buckets = baseline.iter().filter(|index| known.contains(index));
-        let (buckets, total) = buckets.fold((0.0, 0.0), |(buckets, total), index| {
+        buckets.fold((0.0, 0.0), |(buckets, total), index| {
             (buckets + account.covered[*index], total + row.map_or(0.0, |row| row[*index]))
-        });
+        })
+    };
+    let of = |state: &ThreadState| {
+        let (buckets, total) = sums(state, &account.states);
         (buckets > 0.0).then(|| (*state, total / buckets))
     };
-    BaselineMeans { ns: names.iter().filter_map(of).collect(), buckets: baseline.len() }
+    let variance = |state: &ThreadState| {
+        let (buckets, total) = sums(state, &account.variance);
+        (total > 0.0 && buckets > 0.0).then(|| (*state, total / buckets / buckets))
+    };
+    BaselineMeans {
+        ns: names.iter().filter_map(of).collect(),
+        variance: names.iter().filter_map(variance).collect(),
+        buckets: baseline.len(),
+    }
 }
 
 /// Where requests wait for each other, one that is held up delays those behind it. In a service that is two thirds busy the
@@ -139,14 +153,18 @@ impl Both<'_> {
         let slow_ns = self.weight(state) * row.map_or(0.0, |row| slow().map(|(index, part)| row[*index] * part).sum());
         let length: f64 = slow().map(|(index, part)| part * self.account.covered[*index]).sum();
         let usual = self.baseline.ns.get(&state);
+        let variance = self.account.variance.get(&state);
+        let slow_variance: f64 = variance.map_or(0.0, |row| slow().map(|(index, part)| row[*index] * part).sum());
+        let usual_variance = self.baseline.variance.get(&state).map_or(0.0, |variance| variance * length * length);
         let baseline_ns = usual.map_or_else(|| ideal(state, slow_ns), |ns| self.weight(state) * ns * length);
+        let may_be_chance = slow_ns - baseline_ns <= looks::chance(slow_variance + usual_variance);
         StateExcess {
             state,
             slow_ns,
             baseline_ns,
             is_baseline_known: usual.is_some(),
             counts: self.slowdown.counts(state),
-            at_most_ns: f64::INFINITY,
+            at_most_ns: if slow_variance > 0.0 && may_be_chance { 0.0 } else { f64::INFINITY },
         }
     }
 

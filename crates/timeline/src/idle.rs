@@ -94,7 +94,7 @@ fn seen(
         let thread = seen.entry(wait.tid).or_default();
         let path = match thread.stacks.entry(wait.stack_id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => match paths.of_wait(recording, wait.stack_id) {
+            Entry::Vacant(new) => match paths.of_wait(recording, &wait) {
                 Some(path) => new.insert(path),
                 None => continue,
             },

@@ -14,6 +14,7 @@ mod frames;
 mod grid;
 mod idle;
 mod intervals;
+mod looks;
 mod median;
 pub mod messages;
 mod partition;

@@ -196,11 +196,13 @@ fn losses(account: &Account) -> Vec<Signal> {
     // A wait matters when it is a good part of what the threads at work do.
     let of = |kind: SignalKind, whole: &[f64]| {
         let least_part = kind.limits().least_part;
-        let matters = |(ns, whole): (f64, &f64)| {
-            let value = ns / SECOND;
-            if value * SECOND >= least_part * whole { value } else { 0.0 }
+        let matters = |((ns, chance_ns), whole): ((f64, f64), &f64)| {
+            let least_ns = (ns - chance_ns).max(0.0);
+            if ns >= least_part * whole { least_ns / SECOND } else { 0.0 }
         };
-        Signal::new(kind, account.sum(|state| kind.is_made_of(state)).into_iter().zip(whole).map(matters).collect())
+        let made_of = |state| kind.is_made_of(state);
+        let known = account.sum(made_of).into_iter().zip(account.chance(made_of));
+        Signal::new(kind, known.zip(whole).map(matters).collect())
     };
     let mut signals = LOSSES.map(|kind| of(kind, &busy)).to_vec();
     let permits = signals.iter_mut().filter(|signal| signal.kind == SignalKind::Permits);

@@ -29,6 +29,8 @@ const JOIN_BUCKETS: usize = 3;
 pub(crate) struct BaselineMeans {
     /// What one has of each kind of time, in ns, however many threads it stopped; none of a kind that is known of none.
     pub(crate) ns: BTreeMap<ThreadState, f64>,
+    /// How far such a mean may be off by chance, as a variance in ns²; none of a kind that is measured.
+    pub(crate) variance: BTreeMap<ThreadState, f64>,
     /// How many there are.
     pub(crate) buckets: usize,
 }

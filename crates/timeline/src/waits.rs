@@ -52,6 +52,16 @@ const STANDING: &[&str] = &[
     "java.lang.Thread.sleep",
 ];
 
+/// Beginnings of frames in which a thread writes to a file, a pipe or a terminal, or reads from a file by its position.
+const FILES: &[&str] = &[
+    "java.io.FileOutputStream.write",
+    "java.io.FileDescriptor.sync",
+    "java.io.RandomAccessFile.",
+    "sun.nio.ch.FileChannelImpl.",
+];
+/// The same of blocking reads from sockets.
+const SOCKET_READS: &[&str] = &["sun.nio.ch.NioSocketImpl.implRead", "java.net.SocketInputStream.socketRead"];
+
 /// What the recording's waits are. Each stack is looked at once.
 pub(crate) struct Waits<'v, 'a> {
     sources: &'v Sources<'a>,
@@ -98,10 +108,18 @@ impl<'v, 'a> Waits<'v, 'a> {
     /// the stack tells.
     pub(crate) fn of_look(&mut self, wait: &Span) -> Option<ThreadState> {
         match from_text::<Detail>(self.sources.recording.text(wait.detail)).how.as_deref() {
-            None => self.of_standing(wait),
+            None => self.of_standing(wait).or_else(|| self.of_read(wait)),
             Some(span::MONITOR_ENTER) => Some(LOCK),
             Some(_) => Some(self.of_park(wait)),
         }
+    }
+
+    /// A look at a thread that reads from a socket. It waits for another service if it does so in the midst of its work. Others may wait
+    /// for the next request, or do nothing else than to ask a service.
+    fn of_read(&self, wait: &Span) -> Option<ThreadState> {
+        let is_read = is_below(self.sources.recording, wait.stack_id, SOCKET_READS);
+        let is_work = || self.places.place(wait.tid, wait.stack_id) == Some(Place::Work);
+        (is_read && is_work()).then_some(ThreadState::Blocked(Wait::Socket))
     }
 
     /// What a wait is, given where the thread waits. A thread lacks no permit in the idle branch of its loop. If the place
@@ -195,6 +213,7 @@ pub fn of_standing(recording: &Recording, stack: StackId) -> Option<ThreadState>
         _ if is_in(LOCKING) => Some(LOCK),
         _ if is_in(PERMITTING) => Some(PERMIT),
         None if is_in(STANDING) => Some(UNNAMED),
+        None if is_in(FILES) => Some(ThreadState::Blocked(Wait::File)),
         _ => of_frames,
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use fathom_evidence::kinds::frame;
+use fathom_evidence::kinds::{frame, span};
+use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, StackId};
 
 use crate::frames::{begins_with, is_of_the_jdk};
@@ -23,6 +24,10 @@ const PRIMITIVES: &[&str] = &[
     "java.net.PlainSocketImpl.socketAccept",
     "java.io.FileInputStream.readBytes",
 ];
+
+/// The same of blocking reads from sockets.
+const SOCKET_READS: &[&str] =
+    &["sun.nio.ch.Net.poll", "sun.nio.ch.SocketDispatcher.read", "java.net.SocketInputStream.socketRead"];
 
 /// Functions, native or of the kernel, in which a thread waits for whatever comes: events, or connections.
 const OPEN_ENDED: &[&str] = &["epoll_wait", "epoll_pwait", "ep_poll", "accept", "accept4", "inet_csk_accept"];
@@ -63,11 +68,13 @@ impl Paths {
     }
 
     /// The same of a wait, if it is one that the thread entered by itself.
-    pub(super) fn of_wait(&mut self, recording: &Recording, stack: StackId) -> Option<Path> {
-        let path = self.whole(recording, stack)?;
+    pub(super) fn of_wait(&mut self, recording: &Recording, wait: &Span) -> Option<Path> {
+        let path = self.whole(recording, wait.stack_id)?;
         let leaf = path.last().map(|leaf| self.names[*leaf as usize].as_str())?;
-        let is_primitive = begins_with(leaf, PRIMITIVES);
-        let mut frames = recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
+        // What other sources measure of reads has rows of its own.
+        let is_look = recording.text(wait.kind) == span::SAMPLED_WAIT;
+        let is_primitive = begins_with(leaf, PRIMITIVES) || is_look && begins_with(leaf, SOCKET_READS);
+        let mut frames = recording.stacks.leaf_to_root(wait.stack_id).map(|frame| recording.text(frame.symbol));
         (is_primitive || frames.any(|symbol| OPEN_ENDED.contains(&symbol))).then_some(path)
     }
 
