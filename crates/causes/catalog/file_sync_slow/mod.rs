@@ -7,7 +7,8 @@ use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Wait};
 
 use self::through::Through;
-use crate::measure::{block_io, recording_threshold};
+use crate::measure::waits_below::{self, WaitsBelow};
+use crate::measure::{block_io, growth, recording_threshold, stacks};
 use crate::period::Period;
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
 
@@ -87,7 +88,9 @@ impl Syncs {
 fn decide(comparison: &Comparison<'_>) -> Finding {
     let slow = Syncs::of(comparison, &comparison.slow);
     let Some(longest) = slow.waits.iter().max_by_key(|wait| wait.duration_ns) else {
-        return recording_threshold::of_waits(comparison, &["jdk.FileForce"], "waits for files to be written through");
+        return by_looks(comparison).unwrap_or_else(|| {
+            recording_threshold::of_waits(comparison, &["jdk.FileForce"], "waits for files to be written through")
+        });
     };
     let baseline = slow.before(comparison);
     let evidence = evidence(comparison, &slow, baseline.as_ref(), longest);
@@ -102,15 +105,44 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         baseline.as_ref().is_some_and(|baseline| !baseline.waits.is_empty() || !block_io::is_recorded(comparison));
     let support = if has_usual { Support::Observed } else { Support::Weak };
     let mut finding = Finding::new(support, text).with_all(evidence);
-    let own = slow.waits.iter().map(|wait| {
-        let time = Intervals::union(vec![(wait.time_ns, wait.end_ns())]);
-        (Wait::File, wait.tid, time)
-    });
-    finding.claims = block_io::claims_of(own.chain(through::for_others(comparison)));
+    finding.claims = block_io::claims_of(slow.waits.iter().map(own).chain(through::for_others(comparison)));
     if longer && has_usual && block_io::is_recorded(comparison) {
         finding.chain.push("block_device_slow");
     }
     finding
+}
+
+/// A thread's own wait, and when it was.
+fn own(wait: &Span) -> (Wait, i64, Intervals) {
+    (Wait::File, wait.tid, Intervals::union(vec![(wait.time_ns, wait.end_ns())]))
+}
+
+/// The JDK's methods that write a file through.
+const FORCES: &[&str] =
+    &["java.io.FileDescriptor.sync", "sun.nio.ch.FileChannelImpl.force", "java.nio.MappedByteBuffer.force"];
+
+/// The same where only looks at threads found them: neither how many nor how long.
+fn by_looks(comparison: &Comparison<'_>) -> Option<Finding> {
+    let recording = comparison.recording();
+    let of = |period: &Period<'_>| {
+        WaitsBelow::looked_at(period, |wait| stacks::is_below(recording, wait.stack_id, FORCES))
+    };
+    let (slow, baseline) = waits_below::both(comparison, of);
+    let longest = slow.longest()?;
+    let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
+    let text = format!(
+        "{} threads write files through on average{} (samples of the wall clock)",
+        format::number(threads.0),
+        format::baseline(threads.1, format::number)
+    );
+    let waiting = comparison.evidence("threads that write files through", threads, "threads", "samples");
+    let waiting =
+        Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting.of(&[span::SAMPLED_WAIT]) };
+    if !growth::grew(threads) {
+        return Some(Finding::absent(format!("{text}: no more than in the baseline")).with(waiting));
+    }
+    let claims = block_io::claims_of(slow.iter().map(own));
+    Some(Finding { claims, ..Finding::new(Support::Consistent, text) }.with(waiting))
 }
 
 /// Whether there are more of them than before, and whether each takes longer.

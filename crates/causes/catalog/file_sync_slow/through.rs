@@ -10,6 +10,7 @@ use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::Comparison;
 use crate::cause::ThreadTime;
+use crate::measure::waits_below::is_at_a_file;
 use crate::period::Period;
 
 /// System calls that write a file.
@@ -56,7 +57,8 @@ pub(super) fn for_others(comparison: &Comparison<'_>) -> Vec<(Wait, i64, Interva
     const BY_STACK: &[&str] = &[span::PARK, span::MONITOR_WAIT, span::SAMPLED_WAIT];
     let recording = comparison.recording();
     let is_by_stack = |row: Option<u32>| {
-        row.is_some_and(|row| BY_STACK.contains(&recording.text(recording.spans.kind[row as usize])))
+        row.map(|row| recording.spans.row(row as usize))
+            .is_some_and(|wait| BY_STACK.contains(&recording.text(wait.kind)) && !is_at_a_file(recording, &wait))
     };
     let of_files = comparison
         .slow_waits()

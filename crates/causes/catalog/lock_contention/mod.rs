@@ -42,8 +42,8 @@ const NAMELESS: &str = "a lock without a name";
 #[derive(Default)]
 struct Lock {
     waits: usize,
-    /// How many of them only thread dumps show, and how many of these dumps found a thread waiting.
-    by_dumps: (usize, usize),
+    /// How many of them only looks (thread dumps, samples) show, and how many of these found a thread waiting.
+    by_looks: (usize, usize),
     total_ns: i64,
     stack: u32,
     longest_ns: i64,
@@ -160,7 +160,7 @@ impl Lock {
         let detail = comparison.slow.detail::<Detail>(wait);
         self.waits += 1;
         if let Some(looks) = detail.looks {
-            self.by_dumps = (self.by_dumps.0 + 1, self.by_dumps.1 + looks as usize);
+            self.by_looks = (self.by_looks.0 + 1, self.by_looks.1 + looks as usize);
         }
         self.total_ns = self.total_ns.saturating_add(wait.duration_ns);
         if wait.duration_ns > self.longest_ns {
@@ -174,8 +174,8 @@ impl Lock {
 fn says(waiting: &Evidence, class: &str, lock: &Lock) -> String {
     let before = format::baseline(waiting.baseline, format::number);
     let owner = lock.owner.as_ref().map_or(String::new(), |owner| format!("; held by {owner} in the longest"));
-    let waits = match lock.by_dumps {
-        (waits, looks) if waits > 0 && waits == lock.waits => waits::found_by_dumps(looks),
+    let waits = match lock.by_looks {
+        (waits, looks) if waits > 0 && waits == lock.waits => waits::found_by_looks(looks),
         _ => format!(
             "{}, mean {}, longest {}",
             format::count(lock.waits, "wait"),

@@ -113,6 +113,7 @@ fn is_write(recording: &Recording, wait: &Span) -> bool {
     let detail: Blocked = from_text(recording.text(wait.detail));
     match recording.text(wait.kind) {
         span::SYSTEM_CALL => CALLS.contains(&recording.text(wait.name)),
+        span::SAMPLED_WAIT => waits_below::is_at_a_file(recording, wait),
         span::BLOCKED => detail.system_call.is_some_and(|call| CALLS.contains(&call.as_str())),
         kind => matches!(kind, span::FILE_WRITE | span::SOCKET_WRITE),
     }
@@ -147,12 +148,16 @@ fn says(
         }
         Some(name) => format!("; {} of it while something was written to {name}", format::percent(writing)),
     };
+    let is_look = |wait: &Span| waits_below::is_look(comparison.recording(), wait);
+    let writes = match waits.for_data.iter().any(is_look) {
+        true => "the write itself seen by samples".to_owned(),
+        false => format!("{} for the write itself", format::count(waits.for_data.len(), "wait")),
+    };
     format!(
-        "{} threads wait for the log on average{}: {} {whom}, {} for the write itself, the longest {}{place}",
+        "{} threads wait for the log on average{}: {} {whom}, {writes}, the longest {}{place}",
         format::number(threads.0),
         format::baseline(threads.1, format::number),
         format::count(waits.for_others.len(), "wait"),
-        format::count(waits.for_data.len(), "wait"),
         format::time(longest as f64)
     )
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_evidence::kinds::event;
 use fathom_evidence::tables::Span;
 
+use crate::comparison::stem;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{growth, stacks};
 use crate::period::Period;
@@ -59,14 +60,20 @@ fn has_a_server(comparison: &Comparison<'_>) -> bool {
     samples.flat_map(|event| sources.samples(event)).any(|sample| is_below(sample.stack_id))
 }
 
-/// Threads of the application that were seen to run, and hardly slept; `None` if none was sampled.
+/// Threads of the application that were seen to run, and others of their kind, if they hardly slept; `None` if none was sampled.
 pub(super) fn that_ran_awake(period: &Period<'_>) -> Option<BTreeSet<i64>> {
     let samples = RAN.into_iter().flat_map(|event| period.samples(event));
-    let ran: BTreeSet<i64> =
-        samples.map(|sample| sample.tid).filter(|tid| period.sources.is_application(*tid)).collect();
+    let tids = samples.map(|sample| sample.tid).filter(|tid| period.sources.is_application(*tid));
+    let recording = period.sources.recording;
+    let kind = |tid: i64| recording.threads.get(tid).map_or("", |thread| stem(recording.text(thread.name)));
+    let (ran, kinds): (BTreeSet<i64>, BTreeSet<&str>) = tids.map(|tid| (tid, kind(tid))).unzip();
     if ran.is_empty() {
         return None;
     }
+    // Of workers that share little work few are sampled.
+    let alike = recording.threads.iter().map(|(tid, _)| tid).filter(|tid| period.sources.is_application(*tid));
+    let alike = alike.filter(|tid| !kind(*tid).is_empty() && kinds.contains(kind(*tid)));
+    let ran: BTreeSet<i64> = ran.iter().copied().chain(alike).collect();
     let mut asleep_ns: BTreeMap<i64, f64> = BTreeMap::new();
     for sleep in of_workers(period, Some(&ran)).iter() {
         *asleep_ns.entry(sleep.tid).or_default() += sleep.duration_ns.max(0) as f64;

@@ -7,7 +7,8 @@ use fathom_evidence::kinds::span;
 use super::is_ours;
 use crate::explanation::Evidence;
 use crate::measure::calls::{self, Calls, Slowest};
-use crate::measure::waits;
+use crate::measure::{growth, waits};
+use crate::period::Period;
 use crate::{Comparison, Finding, Support};
 
 /// That no other service was called while it was slow, where each call is measured: at other times there were some. One that shares a
@@ -35,6 +36,16 @@ pub(super) fn finding(comparison: &Comparison<'_>, waiting: &Evidence) -> Option
 /// The same for calls found by polling connections, where a service became slower.
 pub(super) fn coarse(comparison: &Comparison<'_>, waiting: &Evidence) -> Option<Finding> {
     Some(slower(comparison, &calls::slowest_of_coarse(comparison, is_service)?, waiting))
+}
+
+/// Whether more calls per second were measured than in the baseline.
+pub(super) fn are_more(comparison: &Comparison<'_>) -> bool {
+    let per_second = |period: &Period<'_>| {
+        let calls = calls::by_peer(period, is_service);
+        0.0 + calls.values().map(|calls| calls.count).sum::<f64>() / period.seconds()
+    };
+    let (now, before) = comparison.both(per_second);
+    now > 0.0 && growth::grew((now, before))
 }
 
 fn slower(comparison: &Comparison<'_>, slowest: &Slowest<'_>, waiting: &Evidence) -> Finding {

@@ -10,7 +10,7 @@ use self::peers::{Peer, Peers, Reads};
 use crate::cause::Claim;
 use crate::limits::MINOR_SHARE;
 use crate::measure::calls::SLOWER;
-use crate::measure::{cpu_shortage, event_loops, recording_threshold, unsent};
+use crate::measure::{cpu_shortage, event_loops, recording_threshold, unsent, waits};
 use crate::{Cause, Comparison, Family, Finding, Need, Support, format, latency};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -41,7 +41,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let peers = Peers::of(comparison);
     let coarse = || calls::coarse(comparison, &waiting);
     let Some((peer, reads)) = peers.slowest(comparison) else {
-        return coarse().unwrap_or_else(|| no_reads(comparison));
+        return coarse().or_else(|| by_looks(comparison)).unwrap_or_else(|| no_reads(comparison));
     };
     if let Some(finding) = busy_carriers(comparison).or_else(|| cpus_were_stolen(comparison)) {
         return finding.with(waiting);
@@ -85,6 +85,21 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
         }
         None => finding.claiming(comparison, is_ours),
     }
+}
+
+/// Reads in which only looks at threads found them. They show neither how many there were nor how long each took: more calls would look
+/// the same, and so would answers for which the reader had no CPU.
+fn by_looks(comparison: &Comparison<'_>) -> Option<Finding> {
+    let found = waits::finding(
+        comparison,
+        Wait::Socket,
+        ("other services", "the answer of another service"),
+        "",
+        &[span::SAMPLED_WAIT],
+    )?;
+    let is_crowded = cpu_shortage(comparison).by_others.is_some();
+    let support = if is_crowded || calls::are_more(comparison) { Support::Weak } else { Support::Consistent };
+    Some(Finding { support: found.support.max(support), ..found })
 }
 
 /// The answer where no read from a service was seen.

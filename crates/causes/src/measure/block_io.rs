@@ -13,6 +13,7 @@ use crate::cause::{Claim, Finding, Support, ThreadTime};
 use crate::comparison::Comparison;
 use crate::format;
 use crate::measure::lengths::Lengths;
+use crate::measure::waits_below;
 use crate::period::Period;
 
 /// One of the two places where a request waits.
@@ -61,6 +62,7 @@ pub(crate) fn victims<'a>(
         (span::FILE_FORCE, Wait::File),
         (span::SYSTEM_CALL, Wait::File),
         (span::PAGE_FAULT, Wait::PageFault),
+        (span::SAMPLED_WAIT, Wait::File),
     ];
     let of_kind = move |(kind, wait): &(&str, Wait)| {
         let wait = *wait;
@@ -104,8 +106,12 @@ fn brief(comparison: &Comparison<'_>, lives: &RequestIntervals) -> Option<Claim>
 
 /// Whether the wait is one of the application for a file or a page; other system calls may wait for work.
 fn is_victim(comparison: &Comparison<'_>, wait: &Span) -> bool {
-    let is_call = comparison.recording().text(wait.kind) == span::SYSTEM_CALL;
-    comparison.sources().is_application(wait.tid) && (!is_call || comparison.sources().is_of_a_file(wait))
+    let is_of_a_file = || match comparison.recording().text(wait.kind) {
+        span::SYSTEM_CALL => comparison.sources().is_of_a_file(wait),
+        span::SAMPLED_WAIT => waits_below::is_at_a_file(comparison.recording(), wait),
+        _ => true,
+    };
+    comparison.sources().is_application(wait.tid) && is_of_a_file()
 }
 
 /// When requests of each thread were under way, and when any write was.

@@ -27,20 +27,20 @@ pub struct Waits {
     pub longest_ns: i64,
     /// Where the longest of them was.
     pub stack: StackId,
-    /// How many of them only thread dumps show, and how many of these dumps found a thread in them.
-    pub by_dumps: (usize, usize),
+    /// How many of them only looks (thread dumps, samples) show, and how many of these found a thread in them.
+    pub by_looks: (usize, usize),
 }
 
-/// What thread dumps show of waits: not how many there were and how long each took.
-pub fn found_by_dumps(looks: usize) -> String {
-    format!("thread dumps found a thread there {}", format::count(looks, "time"))
+/// What thread dumps and samples show of waits: not how many there were and how long each took.
+pub fn found_by_looks(looks: usize) -> String {
+    format!("a thread was found there {}", format::count(looks, "time"))
 }
 
 impl Waits {
     /// How many, and how long: `3 waits, mean 2 ms, longest 3 ms`; `usual` follows the mean.
     pub fn says(&self, usual: &str) -> String {
-        if self.count > 0 && self.by_dumps.0 == self.count {
-            return found_by_dumps(self.by_dumps.1);
+        if self.count > 0 && self.by_looks.0 == self.count {
+            return found_by_looks(self.by_looks.1);
         }
         format!(
             "{}, mean {}{usual}, longest {}",
@@ -92,7 +92,7 @@ fn by_frame_of(
         let waits = found.entry(frame.to_owned()).or_default();
         waits.count += 1;
         if let Some(looks) = comparison.slow.detail::<Detail>(&span).looks {
-            waits.by_dumps = (waits.by_dumps.0 + 1, waits.by_dumps.1 + looks as usize);
+            waits.by_looks = (waits.by_looks.0 + 1, waits.by_looks.1 + looks as usize);
         }
         waits.total_ns = waits.total_ns.saturating_add(span.duration_ns.max(0));
         if span.duration_ns >= waits.longest_ns {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use fathom_evidence::detail::{SystemCall, from_text};
+use fathom_evidence::detail::{SystemCall, Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_evidence::{Recording, StackId};
-use fathom_timeline::{Intervals, ThreadState, Wait};
+use fathom_evidence::{Recording, SAMPLES, StackId};
+use fathom_timeline::{Intervals, ThreadState, Wait, of_standing};
 
 use crate::cause::Claim;
 use crate::comparison::Comparison;
@@ -75,7 +75,10 @@ impl WaitsBelow {
         let mut is_ours = |wait: &Span| *known.entry(wait.stack_id).or_insert_with(|| select(recording, wait.stack_id));
         let mut of_kinds = |kinds: &[&str]| of_kinds(period, kinds, &mut is_ours);
         let (told, mut for_data) = (of_kinds(FOR_OTHERS), of_kinds(FOR_DATA));
-        let for_others = with_sampled(told, of_kinds(SAMPLED));
+        let (of_files, sampled): (Vec<Span>, _) =
+            of_kinds(SAMPLED).into_iter().partition(|wait| is_at_a_file(recording, wait));
+        let for_others = with_sampled(told, sampled);
+        for_data = with_sampled(for_data, of_files);
         // The kernel sees all calls, the JVM some of the same: where calls were looked at they are enough.
         let is_of_the_kernel = |wait: &Span| matches!(recording.text(wait.kind), span::SYSTEM_CALL | span::PAGE_FAULT);
         if for_data.iter().any(|wait| recording.text(wait.kind) == span::SYSTEM_CALL) {
@@ -83,6 +86,13 @@ impl WaitsBelow {
             for_data.retain(|wait| is_of_the_kernel(wait) || !looked_at.contains(wait.time_ns));
         }
         WaitsBelow { for_others, for_data, seconds: period.seconds() }
+    }
+
+    /// Those in which only looks found threads, where nothing measures waits.
+    pub fn looked_at(period: &Period<'_>, mut select: impl FnMut(&Span) -> bool) -> WaitsBelow {
+        let recording = period.sources.recording;
+        let for_others = of_kinds(period, SAMPLED, &mut |wait| is_look(recording, wait) && select(wait));
+        WaitsBelow { for_others, for_data: Vec::new(), seconds: period.seconds() }
     }
 
     /// Those below a function whose name begins with one of `names`.
@@ -162,8 +172,23 @@ impl WaitsBelow {
     }
 }
 
+/// Whether a wait is what looks represent, of which neither number nor length is known.
+pub fn is_look(recording: &Recording, wait: &Span) -> bool {
+    recording.text(wait.kind) == span::SAMPLED_WAIT
+        && recording.text(wait.source) == SAMPLES
+        && from_text::<Detail>(recording.text(wait.detail)).looks.is_some()
+}
+
+/// Whether looks found a thread writing to a file, or reading from it.
+pub fn is_at_a_file(recording: &Recording, wait: &Span) -> bool {
+    is_look(recording, wait) && of_standing(recording, wait.stack_id) == Some(ThreadState::Blocked(Wait::File))
+}
+
 /// What a wait read or wrote: of a system call the name is that of the call.
 fn name_of_data(recording: &Recording, wait: &Span) -> String {
+    if recording.text(wait.kind) == span::SAMPLED_WAIT {
+        return "a file or a pipe".to_owned();
+    }
     if recording.text(wait.kind) != span::SYSTEM_CALL {
         return recording.text(wait.name).to_owned();
     }
@@ -177,12 +202,11 @@ fn of_kinds(period: &Period<'_>, kinds: &[&str], select: &mut impl FnMut(&Span) 
     all.filter(|wait| period.sources.is_application(wait.tid)).filter(|wait| select(wait)).collect()
 }
 
-/// Waits that a source recorded, and those of samples from before or after: in the same time samples have the same waits.
-fn with_sampled(told: Vec<Span>, sampled: Vec<Span>) -> Vec<Span> {
-    let from_ns = told.iter().map(|wait| wait.time_ns).min().unwrap_or(i64::MAX);
-    let to_ns = told.iter().map(Span::end_ns).max().unwrap_or(i64::MIN);
-    let elsewhere = sampled.into_iter().filter(|wait| wait.end_ns() <= from_ns || wait.time_ns >= to_ns);
-    told.into_iter().chain(elsewhere).collect()
+/// Waits that a source recorded, and those of samples at other times of a thread: in the same time samples have the same waits.
+fn with_sampled(told: Vec<Span>, mut sampled: Vec<Span>) -> Vec<Span> {
+    let times = Intervals::by_key(told.iter().map(|wait| (wait.tid, wait.time_ns, wait.end_ns())));
+    sampled.retain(|wait| times.get(&wait.tid).is_none_or(|times| !times.touches(wait.time_ns, wait.end_ns())));
+    told.into_iter().chain(sampled).collect()
 }
 
 /// Such waits in the slow time, and in the baseline.

@@ -104,12 +104,16 @@ pub(crate) fn record_baseline(world: &World, recorders: &[String]) -> Option<Rec
 struct Recorder<'a> {
     world: &'a World,
     source: &'a str,
+    /// A profiler in the JVM writes the same file, and nothing measures waits.
+    is_profiler: bool,
     out: Recording,
     gc_id: u64,
 }
 
 impl<'a> Recorder<'a> {
-    fn new(world: &'a World, source: &'a str) -> Recorder<'a> {
+    fn new(world: &'a World, name: &'a str) -> Recorder<'a> {
+        let is_profiler = name == "profiler";
+        let source = if is_profiler { "jfr" } else { name };
         assert!(
             matches!(
                 source,
@@ -117,7 +121,7 @@ impl<'a> Recorder<'a> {
             ),
             "there is no recorder `{source}`"
         );
-        Recorder { world, source, out: Recording::default(), gc_id: 0 }
+        Recorder { world, source, is_profiler, out: Recording::default(), gc_id: 0 }
     }
 
     fn is_jfr(&self) -> bool {
@@ -189,7 +193,7 @@ impl<'a> Recorder<'a> {
     fn jfr_facts(&mut self) {
         let flag = format!("Use{}GC", self.world.jvm.collector);
         self.out.add_fact(subject::FLAG, &flag, "true", self.source);
-        for (event, threshold) in KEPT {
+        for (event, threshold) in KEPT.iter().filter(|_| !self.is_profiler) {
             self.out.add_fact(subject::SETTING, &format!("{event}#enabled"), "true", self.source);
             self.out.add_fact(subject::SETTING, &format!("{event}#threshold"), threshold, self.source);
         }
@@ -294,7 +298,10 @@ impl<'a> Recorder<'a> {
     }
 
     fn sample(&mut self, event: &str, time_ns: i64, extra: &Extra) {
+        // Where nothing measures waits, what the profiler says of a thread's state counts.
+        let state = if self.is_profiler && event == event::WALL { "STATE_SLEEPING" } else { "" };
         let (event, stack_id) = (self.out.strings.intern(event), self.stack(&extra.stack));
+        let state = self.out.strings.intern(state);
         let (weight_ns, size_bytes) = (extra.weight_ns, extra.size_bytes);
         for tid in &extra.tids {
             self.out.samples.push(Sample {
@@ -304,6 +311,7 @@ impl<'a> Recorder<'a> {
                 event,
                 weight_ns,
                 size_bytes,
+                state,
                 stack_id,
                 ..Sample::default()
             });
