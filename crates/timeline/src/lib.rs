@@ -72,7 +72,7 @@ pub use traffic::peers::is_loopback;
 pub use traffic::unsent::Unsent;
 pub use traffic::users::{AT_SOCKETS, Answer, Port, Request, count as requests_count, rank_of_requests};
 pub use unanswered::Unanswered;
-pub use waits::{RECLAIM, is_class_initialization, is_own, of_standing, telling_frame, waits_for_memory};
+pub use waits::{RECLAIM, is_at_a_file, is_class_initialization, is_own, of_standing, telling_frame, waits_for_memory};
 pub use wakers::Wakers;
 
 use std::cell::OnceCell;

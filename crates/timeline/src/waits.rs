@@ -52,7 +52,7 @@ const STANDING: &[&str] = &[
     "java.lang.Thread.sleep",
 ];
 
-/// Beginnings of frames in which a thread writes to a file, a pipe or a terminal, or reads from a file by its position.
+/// Beginnings of frames in which a thread does that with files.
 const FILES: &[&str] = &[
     "java.io.FileOutputStream.write",
     "java.io.FileDescriptor.sync",
@@ -105,21 +105,27 @@ impl<'v, 'a> Waits<'v, 'a> {
     }
 
     /// What a wait was that only looks found the thread in. A thread dump says how it waited and on what; of a profiler's samples only
-    /// the stack tells.
+    /// the stack tells. Where nothing else measures waits, these stand for those for files and services as well.
     pub(crate) fn of_look(&mut self, wait: &Span) -> Option<ThreadState> {
-        match from_text::<Detail>(self.sources.recording.text(wait.detail)).how.as_deref() {
-            None => self.of_standing(wait).or_else(|| self.of_read(wait)),
+        let detail: Detail = from_text(self.sources.recording.text(wait.detail));
+        match detail.how.as_deref() {
+            None if detail.looks.is_some() => self.of_standing(wait).or_else(|| self.of_data(wait)),
+            None => self.of_standing(wait),
             Some(span::MONITOR_ENTER) => Some(LOCK),
             Some(_) => Some(self.of_park(wait)),
         }
     }
 
-    /// A look at a thread that reads from a socket. It waits for another service if it does so in the midst of its work. Others may wait
-    /// for the next request, or do nothing else than to ask a service.
-    fn of_read(&self, wait: &Span) -> Option<ThreadState> {
-        let is_read = is_below(self.sources.recording, wait.stack_id, SOCKET_READS);
-        let is_work = || self.places.place(wait.tid, wait.stack_id) == Some(Place::Work);
-        (is_read && is_work()).then_some(ThreadState::Blocked(Wait::Socket))
+    /// A look at a thread that reads or writes. It waits for another service if it reads from a socket in the midst of its work. Others
+    /// may wait for the next request, or do nothing else than to ask a service.
+    fn of_data(&self, wait: &Span) -> Option<ThreadState> {
+        let (recording, stack) = (self.sources.recording, wait.stack_id);
+        let is_work = || self.places.place(wait.tid, stack) == Some(Place::Work);
+        match () {
+            () if is_at_a_file(recording, stack) => Some(ThreadState::Blocked(Wait::File)),
+            () if is_below(recording, stack, SOCKET_READS) && is_work() => Some(ThreadState::Blocked(Wait::Socket)),
+            () => None,
+        }
     }
 
     /// What a wait is, given where the thread waits. A thread lacks no permit in the idle branch of its loop. If the place
@@ -213,9 +219,13 @@ pub fn of_standing(recording: &Recording, stack: StackId) -> Option<ThreadState>
         _ if is_in(LOCKING) => Some(LOCK),
         _ if is_in(PERMITTING) => Some(PERMIT),
         None if is_in(STANDING) => Some(UNNAMED),
-        None if is_in(FILES) => Some(ThreadState::Blocked(Wait::File)),
         _ => of_frames,
     }
+}
+
+/// Whether a thread writes to a file, a pipe or a terminal, or reads from a file by its position.
+pub fn is_at_a_file(recording: &Recording, stack: StackId) -> bool {
+    is_below(recording, stack, FILES)
 }
 
 /// The frame that tells what a thread waits for: the innermost that a row knows, or that is the application's.

@@ -6,7 +6,7 @@ use fathom_evidence::detail::{SystemCall, Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 use fathom_evidence::{Recording, SAMPLES, StackId};
-use fathom_timeline::{Intervals, ThreadState, Wait, of_standing};
+use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::cause::Claim;
 use crate::comparison::Comparison;
@@ -181,7 +181,7 @@ pub fn is_look(recording: &Recording, wait: &Span) -> bool {
 
 /// Whether looks found a thread writing to a file, or reading from it.
 pub fn is_at_a_file(recording: &Recording, wait: &Span) -> bool {
-    is_look(recording, wait) && of_standing(recording, wait.stack_id) == Some(ThreadState::Blocked(Wait::File))
+    is_look(recording, wait) && fathom_timeline::is_at_a_file(recording, wait.stack_id)
 }
 
 /// What a wait read or wrote: of a system call the name is that of the call.
