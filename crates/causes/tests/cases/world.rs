@@ -18,7 +18,7 @@
 //! 12s..58s 23 times safepoint 202ms waiting 200ms for G1CollectForAllocation
 //! 0s..60s every 10ms request 3ms
 //!
-//! seen by jfr | jfr gc_log             # recorders: jfr, gc_log, latency, live, probes, requests, pcap, iostat, standing; each combination is a case
+//! seen by jfr | jfr gc_log             # recorders: jfr, profiler, gc_log, latency, live, probes, requests, pcap, iostat, standing; each combination is a case
 //! expect slow 20s..40s by locks        # each slow stretch, within 2 s; or: expect slow never
 //! expect lock_contention shown 80%..100% "shop.Cart"
 //! expect full_gc_old_generation_full ruled_out
@@ -41,6 +41,7 @@
 //! - A `#` begins a comment. A name or detail with spaces stands in `"`; `$n` in it counts from 0.
 //! - *When* is a time, `FROM..TO every STEP` or `FROM..TO N times`; the end is not included.
 //! - The recorder `probes` knows when each collection paused the application, and not which one it was.
+//! - The recorder `profiler` writes what `jfr` does, but nothing measures waits: looks at threads (`sample wall`) stand for them.
 //! - The recorder `standing` is `fathom watch` before a trigger: it has `sampled_wait` spans and nothing else.
 //! - What happened is written down as each recorder would: a `collection` is a pause with all its
 //!   figures for both, counters and samples are JFR's, requests those of the latency file. Times in
