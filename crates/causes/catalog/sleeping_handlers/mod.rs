@@ -173,9 +173,7 @@ fn of_requests(period: &Period<'_>, handling: &Handling<'_>) -> WaitsBelow {
     let recording = period.sources.recording;
     let mut is_sleep = are_sleeps(period);
     let is_of_a_handler = |wait: &Span| is_handler(recording, wait.stack_id) || is_within(wait);
-    let told = WaitsBelow::asleep(period, |wait| {
-        (is_sleep(wait) || parks::is_poll(period, wait)) && is_of_a_handler(wait)
-    });
+    let told = WaitsBelow::asleep(period, |wait| is_sleep(wait) && is_of_a_handler(wait));
     let mut native = native::Sleeps::of(period);
     told.with(WaitsBelow::standing(period, |wait| native.has(wait) && is_of_a_handler(wait)))
 }

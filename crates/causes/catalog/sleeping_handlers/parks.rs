@@ -20,11 +20,6 @@ pub(super) fn is_sleep(period: &Period<'_>, wait: &Span) -> bool {
     ran_out(period, wait) && is_called_by_the_application(period.sources.recording, wait.stack_id)
 }
 
-/// Whether a wait is for an object of a queue that never came: a handler that polls sleeps. An idle worker does the same.
-pub(super) fn is_poll(period: &Period<'_>, wait: &Span) -> bool {
-    ran_out(period, wait) && polls(period.sources.recording, wait.stack_id)
-}
-
 /// Whether the wait ended by its time limit. Of a sample that is unknown.
 fn ran_out(period: &Period<'_>, wait: &Span) -> bool {
     let recording = period.sources.recording;
@@ -40,14 +35,6 @@ fn ran_out(period: &Period<'_>, wait: &Span) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether the application asks one of the JDK's queues, and waits there with a limit.
-fn polls(recording: &Recording, stack: StackId) -> bool {
-    let symbols = || recording.stacks.leaf_to_root(stack).map(|frame| recording.text(frame.symbol));
-    let is_of_queues = |symbol: &&str| begins_with(symbol, PARKS) || symbol.starts_with("java.util.concurrent.");
-    let passed = symbols().skip_while(|symbol| !begins_with(symbol, PARKS)).take_while(is_of_queues);
-    passed.last().and_then(|asked| asked.rsplit_once('.')).is_some_and(|(_, method)| method.starts_with("poll"))
 }
 
 fn is_called_by_the_application(recording: &Recording, stack: StackId) -> bool {
