@@ -4,8 +4,9 @@ use fathom_evidence::Recording;
 use fathom_evidence::detail::{Blocked, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_timeline::{Wait, Waiting, is_below, telling_frame};
+use fathom_timeline::{ThreadState, Wait, Waiting, is_below, telling_frame};
 
+use crate::cause::Claim;
 use crate::measure::waits_below::{self, WaitsBelow};
 use crate::measure::{cpu_shortage, growth, recording_threshold};
 use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Refined, Support, format};
@@ -15,7 +16,13 @@ pub(crate) static CAUSE: Cause = Cause {
     readme: include_str!("README.md"),
     family: Family::Files,
     refines: &[Refined::Cause("lock_contention"), Refined::Cause("file_sync_slow"), Refined::Family(Family::Device)],
-    equals: &[waits_below::EQUALS],
+    equals: &[
+        waits_below::EQUALS,
+        (
+            &["accept_queue_overflow", "connection_pool_exhausted", "dns_slow"],
+            "requests were late while no thread was seen to wait: each claims as much as it measured itself",
+        ),
+    ],
     has_lab: true,
     collectors: &["jfr"],
     needs: &[
@@ -80,6 +87,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .of(&[span::FILE_WRITE, span::SYSTEM_CALL, span::SOCKET_WRITE]),
         );
     finding.claims = slow.claims();
+    if is_written && recording_threshold::has_virtual_threads(comparison) && !slow.for_others.is_empty() {
+        // That they wait for the same is not recorded.
+        let written_ns = slow.data_time().intersect(&comparison.slow.time).total_ns() as f64;
+        finding.claims.push(Claim::part(ThreadState::Unknown, written_ns));
+        finding.support = Support::Consistent;
+    }
     finding
 }
 

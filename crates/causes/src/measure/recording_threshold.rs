@@ -61,15 +61,19 @@ fn unseen_then(comparison: &Comparison<'_>, event: &str, waits: &str) -> Option<
     is_unseen.then(|| unknown(event, &format!("{waits} were not recorded yet when it was slow")))
 }
 
+/// Whether virtual threads ran.
+pub fn has_virtual_threads(comparison: &Comparison<'_>) -> bool {
+    // The second one is the carrier's: stacks from outside of the JVM may end where a virtual thread's frames begin.
+    const RUN: [&str; 2] = ["java.lang.VirtualThread.run", "java.lang.VirtualThread.runContinuation"];
+    let strings = &comparison.recording().strings;
+    RUN.iter().any(|symbol| strings.find(symbol).is_some())
+}
+
 /// A virtual thread that parks, or that waits for a monitor, leaves its carrier without an event. Where requests are known and quick
 /// none waited for long.
 fn on_virtual_threads(comparison: &Comparison<'_>, events: &[&'static str], waits: &str) -> Option<Finding> {
     const UNSEEN: [&str; 2] = ["jdk.ThreadPark", "jdk.JavaMonitorEnter"];
-    // The second one is the carrier's: stacks from outside of the JVM may end where a virtual thread's frames begin.
-    const RUN: [&str; 2] = ["java.lang.VirtualThread.run", "java.lang.VirtualThread.runContinuation"];
-    let strings = &comparison.recording().strings;
-    let is_unseen =
-        events.iter().any(|event| UNSEEN.contains(event)) && RUN.iter().any(|symbol| strings.find(symbol).is_some());
+    let is_unseen = events.iter().any(|event| UNSEEN.contains(event)) && has_virtual_threads(comparison);
     (is_unseen && !latency::are_requests_quick(comparison)).then(|| {
         let says = format!("no {waits} of platform threads, and those of virtual threads are not recorded");
         Finding::unknown(&says, "jcmd PID Thread.dump_to_file FILE")
