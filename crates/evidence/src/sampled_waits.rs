@@ -205,12 +205,16 @@ fn add_waits(recording: &mut Recording, waits: &HashMap<i64, Waits>, look_ns: Op
     let mut tids: Vec<i64> = waits.keys().copied().filter(|tid| is_of_the_program(recording, *tid)).collect();
     tids.sort_unstable();
     let (kind, source) = (recording.strings.intern(span::SAMPLED_WAIT), recording.strings.intern(SAMPLES));
+    // Of the details of millions of rows few differ.
+    let mut details: HashMap<u32, StrId> = HashMap::new();
     for tid in tids {
         for (time_ns, to_ns, stack_id) in waits[&tid].iter().copied().filter(|(from_ns, to_ns, _)| from_ns < to_ns) {
             let duration_ns = to_ns.saturating_sub(time_ns);
             let detail = look_ns.map_or(StrId(0), |look_ns| {
                 let looks = (duration_ns / look_ns.max(1)).clamp(1, i64::from(u32::MAX)) as u32;
-                recording.strings.intern(&to_text(&Wait { looks: Some(looks), ..Wait::default() }))
+                let strings = &mut recording.strings;
+                let text = || to_text(&Wait { looks: Some(looks), ..Wait::default() });
+                *details.entry(looks).or_insert_with(|| strings.intern(&text()))
             });
             recording.spans.push(Span { time_ns, duration_ns, tid, kind, detail, stack_id, source, ..Span::default() });
         }

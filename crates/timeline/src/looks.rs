@@ -3,7 +3,7 @@
 //! A look that finds a thread in a wait represents the time around it. Over many looks the sum is right, and over a few it is
 //! mostly chance: each look adds its own time to the sum, or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use fathom_evidence::detail::{Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
@@ -27,10 +27,11 @@ pub(crate) fn chance(variance: f64) -> f64 {
 /// The variance of the time of each state by bucket, in ns², as far as only single looks show it.
 pub(crate) fn variance(sources: &Sources<'_>, partition: &Partition) -> BTreeMap<ThreadState, Vec<f64>> {
     let mut found: BTreeMap<ThreadState, Vec<f64>> = BTreeMap::new();
-    let represented = Represented::of(sources);
+    let mut represented = Represented::of(sources);
     for (_, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
         let waits = recorded.iter().filter(|segment| matches!(segment.state, ThreadState::Blocked(_)));
-        for (wait, look_ns) in waits.filter_map(|wait| Some((wait, represented.by_a_look_ns(sources, wait.row?)?))) {
+        for wait in waits {
+            let Some(look_ns) = wait.row.and_then(|row| represented.by_a_look_ns(sources, row)) else { continue };
             let row = found.entry(wait.state).or_insert_with(|| sources.grid.zeros());
             sources.grid.spread(row, wait.from_ns, wait.to_ns, wait.length_ns() as f64 * look_ns);
         }
@@ -42,19 +43,22 @@ pub(crate) fn variance(sources: &Sources<'_>, partition: &Partition) -> BTreeMap
 struct Represented {
     /// Their kind and source, if the recording has any.
     by: Option<(StrId, StrId)>,
+    /// How many looks each detail tells of: of millions of rows few differ.
+    looks: HashMap<StrId, Option<u32>>,
 }
 
 impl Represented {
     fn of(sources: &Sources<'_>) -> Represented {
         let strings = &sources.recording.strings;
-        Represented { by: strings.find(span::SAMPLED_WAIT).zip(strings.find(SAMPLES)) }
+        Represented { by: strings.find(span::SAMPLED_WAIT).zip(strings.find(SAMPLES)), looks: HashMap::new() }
     }
 
     /// The time that one look represents, where a row has so few that it may be chance.
-    fn by_a_look_ns(&self, sources: &Sources<'_>, row: u32) -> Option<f64> {
+    fn by_a_look_ns(&mut self, sources: &Sources<'_>, row: u32) -> Option<f64> {
         let row = sources.recording.spans.row(row as usize);
         (self.by? == (row.kind, row.source)).then_some(())?;
-        let looks = from_text::<Detail>(sources.recording.text(row.detail)).looks?;
+        let looks = self.looks.entry(row.detail);
+        let looks = (*looks.or_insert_with(|| from_text::<Detail>(sources.recording.text(row.detail)).looks))?;
         (looks <= FEW_LOOKS).then(|| row.duration_ns.max(0) as f64 / f64::from(looks.max(1)))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use fathom_evidence::detail::{Wait as Detail, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_evidence::{Frame, Recording, StackId};
+use fathom_evidence::{Frame, Recording, StackId, StrId};
 
 use crate::frames::{self, begins_with, is_below};
 use crate::idle::{Place, Places};
@@ -69,12 +69,39 @@ pub(crate) struct Waits<'v, 'a> {
     by_stack: HashMap<StackId, Option<ThreadState>>,
     /// The same for threads that have only a stack.
     standing: HashMap<StackId, Option<ThreadState>>,
+    /// What the details of looks tell: of millions few differ.
+    looks: HashMap<StrId, Look>,
+}
+
+/// What is known of a wait in which only looks found a thread.
+#[derive(Debug, Clone, Copy)]
+enum Look {
+    /// A thread dump says that it was about to enter a monitor.
+    Enters,
+    /// A thread dump says on what it waited.
+    Parks,
+    /// Its stack, beside others that measure waits.
+    Stack,
+    /// Its stack, which stands for waits that nothing measures.
+    Only,
+}
+
+impl Look {
+    fn of(detail: &str) -> Look {
+        let detail: Detail = from_text(detail);
+        match detail.how.as_deref() {
+            None if detail.looks.is_some() => Look::Only,
+            None => Look::Stack,
+            Some(span::MONITOR_ENTER) => Look::Enters,
+            Some(_) => Look::Parks,
+        }
+    }
 }
 
 impl<'v, 'a> Waits<'v, 'a> {
     pub(crate) fn new(sources: &'v Sources<'a>) -> Waits<'v, 'a> {
         let places = Places::of(sources, is_for_a_mutex);
-        Waits { sources, places, by_stack: HashMap::new(), standing: HashMap::new() }
+        Waits { sources, places, by_stack: HashMap::new(), standing: HashMap::new(), looks: HashMap::new() }
     }
 
     /// What a thread of the application that parked, slept or waited for a monitor's signal waited for.
@@ -107,12 +134,12 @@ impl<'v, 'a> Waits<'v, 'a> {
     /// What a wait was that only looks found the thread in. A thread dump says how it waited and on what; of a profiler's samples only
     /// the stack tells. Where nothing else measures waits, these stand for those for files and services as well.
     pub(crate) fn of_look(&mut self, wait: &Span) -> Option<ThreadState> {
-        let detail: Detail = from_text(self.sources.recording.text(wait.detail));
-        match detail.how.as_deref() {
-            None if detail.looks.is_some() => self.of_standing(wait).or_else(|| self.of_data(wait)),
-            None => self.of_standing(wait),
-            Some(span::MONITOR_ENTER) => Some(LOCK),
-            Some(_) => Some(self.of_park(wait)),
+        let recording = self.sources.recording;
+        match *self.looks.entry(wait.detail).or_insert_with(|| Look::of(recording.text(wait.detail))) {
+            Look::Only => self.of_standing(wait).or_else(|| self.of_data(wait)),
+            Look::Stack => self.of_standing(wait),
+            Look::Enters => Some(LOCK),
+            Look::Parks => Some(self.of_park(wait)),
         }
     }
 

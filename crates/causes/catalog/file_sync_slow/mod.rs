@@ -124,9 +124,8 @@ const FORCES: &[&str] =
 /// The same where only looks at threads found them: neither how many nor how long.
 fn by_looks(comparison: &Comparison<'_>) -> Option<Finding> {
     let recording = comparison.recording();
-    let of = |period: &Period<'_>| {
-        WaitsBelow::looked_at(period, |wait| stacks::is_below(recording, wait.stack_id, FORCES))
-    };
+    let of =
+        |period: &Period<'_>| WaitsBelow::looked_at(period, |wait| stacks::is_below(recording, wait.stack_id, FORCES));
     let (slow, baseline) = waits_below::both(comparison, of);
     let longest = slow.longest()?;
     let threads = (slow.threads(), baseline.as_ref().map(WaitsBelow::threads));
@@ -136,8 +135,7 @@ fn by_looks(comparison: &Comparison<'_>) -> Option<Finding> {
         format::baseline(threads.1, format::number)
     );
     let waiting = comparison.evidence("threads that write files through", threads, "threads", "samples");
-    let waiting =
-        Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting.of(&[span::SAMPLED_WAIT]) };
+    let waiting = Evidence { stack: comparison.stack_text(longest.stack_id, 12), ..waiting.of(&[span::SAMPLED_WAIT]) };
     if !growth::grew(threads) {
         return Some(Finding::absent(format!("{text}: no more than in the baseline")).with(waiting));
     }
