@@ -313,7 +313,6 @@ impl<'a> Recorder<'a> {
                 size_bytes,
                 state,
                 stack_id,
-                ..Sample::default()
             });
         }
     }
