@@ -52,13 +52,14 @@ const STANDING: &[&str] = &[
     "java.lang.Thread.sleep",
 ];
 
-/// Beginnings of frames in which a thread does that with files.
+/// Beginnings of frames in which a thread writes to a file, a pipe or a terminal, or reads from a file by its position.
 const FILES: &[&str] = &[
     "java.io.FileOutputStream.write",
     "java.io.FileDescriptor.sync",
     "java.io.RandomAccessFile.",
     "sun.nio.ch.FileChannelImpl.",
 ];
+
 /// The same of blocking reads from sockets.
 const SOCKET_READS: &[&str] = &["sun.nio.ch.NioSocketImpl.implRead", "java.net.SocketInputStream.socketRead"];
 
@@ -147,12 +148,11 @@ impl<'v, 'a> Waits<'v, 'a> {
     /// may wait for the next request, or do nothing else than to ask a service.
     fn of_data(&self, wait: &Span) -> Option<ThreadState> {
         let (recording, stack) = (self.sources.recording, wait.stack_id);
-        let is_work = || self.places.place(wait.tid, stack) == Some(Place::Work);
-        match () {
-            () if is_at_a_file(recording, stack) => Some(ThreadState::Blocked(Wait::File)),
-            () if is_below(recording, stack, SOCKET_READS) && is_work() => Some(ThreadState::Blocked(Wait::Socket)),
-            () => None,
+        if is_at_a_file(recording, stack) {
+            return Some(ThreadState::Blocked(Wait::File));
         }
+        let is_work = || self.places.place(wait.tid, stack) == Some(Place::Work);
+        (is_below(recording, stack, SOCKET_READS) && is_work()).then_some(ThreadState::Blocked(Wait::Socket))
     }
 
     /// What a wait is, given where the thread waits. A thread lacks no permit in the idle branch of its loop. If the place
