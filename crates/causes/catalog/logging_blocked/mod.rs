@@ -87,8 +87,10 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
                 .of(&[span::FILE_WRITE, span::SYSTEM_CALL, span::SOCKET_WRITE]),
         );
     finding.claims = slow.claims();
-    if is_written && recording_threshold::has_virtual_threads(comparison) && !slow.for_others.is_empty() {
-        // That they wait for the same is not recorded.
+    let is_unknown = comparison.excess().of(ThreadState::Unknown).is_some_and(|unknown| unknown.lost_ns() > 0.0);
+    let may_be_others = is_unknown && recording_threshold::has_virtual_threads(comparison);
+    if is_written && may_be_others && !slow.for_others.is_empty() {
+        // Virtual threads have left their carriers: that they wait for the same is not recorded.
         let written_ns = slow.data_time().intersect(&comparison.slow.time).total_ns() as f64;
         finding.claims.push(Claim::part(ThreadState::Unknown, written_ns));
         finding.support = Support::Consistent;
