@@ -36,7 +36,7 @@ mod values;
 
 pub use dictionaries::{Frame, FrameId, Stack, StackId, Stacks, StrId, Strings, Thread, Threads};
 pub use recording::{Finished, Recording, RowCounts};
-pub use sampled_waits::{SAMPLES, STANDING};
+pub use sampled_waits::{STANDING, looks_of};
 pub use table::{ColumnDoc, Table};
 pub use values::{Column, ColumnMut, ColumnType};
 

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::detail::{Wait, to_text};
+use crate::detail::{Wait, from_text, to_text};
 use crate::dictionaries::{StackId, StrId};
 use crate::kinds::{event, role, span, subject};
 use crate::recording::Recording;
@@ -22,7 +22,7 @@ use crate::tables::{Sample, Span};
 const SLEEPING: &str = "STATE_SLEEPING";
 
 /// The source of such waits.
-pub const SAMPLES: &str = "samples";
+const SAMPLES: &str = "samples";
 
 /// The source of waits that `fathom watch` found by looking at threads all the time: long ones only.
 pub const STANDING: &str = "standing";
@@ -221,6 +221,12 @@ fn add_waits(recording: &mut Recording, waits: &HashMap<i64, Waits>, look_ns: Op
     }
 }
 
+/// How many looks found a thread in a wait, where these looks stand for waits that nothing measured.
+pub fn looks_of(recording: &Recording, wait: &Span) -> Option<u32> {
+    let is_by_samples = recording.text(wait.kind) == span::SAMPLED_WAIT && recording.text(wait.source) == SAMPLES;
+    is_by_samples.then(|| from_text::<Wait>(recording.text(wait.detail)).looks).flatten()
+}
+
 fn is_of_the_program(recording: &Recording, tid: i64) -> bool {
     let role = recording.threads.get(tid).map(|thread| recording.text(thread.role));
     role.is_some_and(|role| matches!(role, role::JAVA | role::HANDLER))
@@ -229,7 +235,6 @@ fn is_of_the_program(recording: &Recording, tid: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detail::from_text;
     use crate::dictionaries::Frame;
 
     const LOOK_NS: i64 = 100_000_000;
@@ -351,7 +356,7 @@ mod tests {
         recording.name_waits_by_samples();
         let expected = [(150, 100, "take".to_owned()), (250, 300, "lock".to_owned())];
         assert_eq!(waits(&recording, span::SAMPLED_WAIT), expected);
-        let looks = recording.spans.rows().filter_map(|row| from_text::<Wait>(recording.text(row.detail)).looks);
+        let looks = recording.spans.rows().filter_map(|row| looks_of(&recording, &row));
         assert_eq!(looks.collect::<Vec<u32>>(), [1, 3]);
     }
 }

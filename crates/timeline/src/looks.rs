@@ -5,9 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use fathom_evidence::detail::{Wait as Detail, from_text};
-use fathom_evidence::kinds::span;
-use fathom_evidence::{SAMPLES, StrId};
+use fathom_evidence::{Recording, StrId, looks_of};
 
 use crate::partition::Partition;
 use crate::sources::Sources;
@@ -27,11 +25,11 @@ pub(crate) fn chance(variance: f64) -> f64 {
 /// The variance of the time of each state by bucket, in ns², as far as only single looks show it.
 pub(crate) fn variance(sources: &Sources<'_>, partition: &Partition) -> BTreeMap<ThreadState, Vec<f64>> {
     let mut found: BTreeMap<ThreadState, Vec<f64>> = BTreeMap::new();
-    let mut represented = Represented::of(sources);
+    let mut known = Known::default();
     for (_, recorded) in partition.recorded().filter(|(tid, _)| sources.is_application(*tid)) {
         let waits = recorded.iter().filter(|segment| matches!(segment.state, ThreadState::Blocked(_)));
         for wait in waits {
-            let Some(look_ns) = wait.row.and_then(|row| represented.by_a_look_ns(sources, row)) else { continue };
+            let Some(look_ns) = wait.row.and_then(|row| known.by_a_look_ns(sources.recording, row)) else { continue };
             let row = found.entry(wait.state).or_insert_with(|| sources.grid.zeros());
             sources.grid.spread(row, wait.from_ns, wait.to_ns, wait.length_ns() as f64 * look_ns);
         }
@@ -39,26 +37,16 @@ pub(crate) fn variance(sources: &Sources<'_>, partition: &Partition) -> BTreeMap
     found
 }
 
-/// The waits that samples represent.
-struct Represented {
-    /// Their kind and source, if the recording has any.
-    by: Option<(StrId, StrId)>,
-    /// How many looks each detail tells of: of millions of rows few differ.
-    looks: HashMap<StrId, Option<u32>>,
-}
+/// How many looks stand behind a wait, by its kind, source and detail: of millions of rows few differ.
+#[derive(Default)]
+struct Known(HashMap<(StrId, StrId, StrId), Option<u32>>);
 
-impl Represented {
-    fn of(sources: &Sources<'_>) -> Represented {
-        let strings = &sources.recording.strings;
-        Represented { by: strings.find(span::SAMPLED_WAIT).zip(strings.find(SAMPLES)), looks: HashMap::new() }
-    }
-
+impl Known {
     /// The time that one look represents, where a row has so few that it may be chance.
-    fn by_a_look_ns(&mut self, sources: &Sources<'_>, row: u32) -> Option<f64> {
-        let row = sources.recording.spans.row(row as usize);
-        (self.by? == (row.kind, row.source)).then_some(())?;
-        let looks = self.looks.entry(row.detail);
-        let looks = (*looks.or_insert_with(|| from_text::<Detail>(sources.recording.text(row.detail)).looks))?;
-        (looks <= FEW_LOOKS).then(|| row.duration_ns.max(0) as f64 / f64::from(looks.max(1)))
+    fn by_a_look_ns(&mut self, recording: &Recording, row: u32) -> Option<f64> {
+        let row = recording.spans.row(row as usize);
+        let looks = self.0.entry((row.kind, row.source, row.detail)).or_insert_with(|| looks_of(recording, &row));
+        let looks = looks.filter(|looks| *looks <= FEW_LOOKS)?;
+        Some(row.duration_ns.max(0) as f64 / f64::from(looks.max(1)))
     }
 }

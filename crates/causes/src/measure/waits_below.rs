@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use fathom_evidence::detail::{SystemCall, Wait as Detail, from_text};
+use fathom_evidence::detail::{SystemCall, from_text};
 use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
-use fathom_evidence::{Recording, SAMPLES, StackId};
+use fathom_evidence::{Recording, StackId, looks_of};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use crate::cause::Claim;
@@ -174,9 +174,7 @@ impl WaitsBelow {
 
 /// Whether a wait is what looks represent, of which neither number nor length is known.
 pub fn is_look(recording: &Recording, wait: &Span) -> bool {
-    recording.text(wait.kind) == span::SAMPLED_WAIT
-        && recording.text(wait.source) == SAMPLES
-        && from_text::<Detail>(recording.text(wait.detail)).looks.is_some()
+    looks_of(recording, wait).is_some()
 }
 
 /// Whether looks found a thread writing to a file, or reading from it.
