@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use fathom_evidence::Recording;
 
-use super::users::{AtSockets, late_ns, leads};
+use super::users::{AtSockets, Port, late_ns, leads};
 
 /// A recording with its requests at sockets.
 pub(crate) type Measured<'r, 's> = (&'r Recording, &'s mut AtSockets);
@@ -17,7 +17,7 @@ pub(crate) fn pair(own: Measured<'_, '_>, usual: Measured<'_, '_>) -> bool {
         return true;
     }
     let median: HashMap<&str, f64> = usual.ports.iter().map(|port| (other.text(port.name), port.p50_ns)).collect();
-    let all: f64 = own.ports.iter().map(|port| port.count).sum();
+    let all: f64 = own.ports.iter().map(Port::all).sum();
     let lost = |index: usize| {
         let port = &own.ports[index];
         let usual_ns = median.get(recording.text(port.name))?;

@@ -134,6 +134,13 @@ pub struct Port {
     pub curt: f64,
 }
 
+impl Port {
+    /// How many requests came to it, including those that came several at once: at least one in each stretch.
+    pub(crate) fn all(&self) -> f64 {
+        self.count + self.overlapping
+    }
+}
+
 /// Requests that were measured at sockets.
 #[derive(Debug, Default)]
 pub(crate) struct AtSockets {
@@ -175,7 +182,7 @@ impl AtSockets {
             port(*name, requests, overlapping.get(name).copied(), answers.get(name).map_or(0.0, Answers::curt))
         };
         let mut ports: Vec<Port> = by_port.iter().map(port).collect();
-        let all: f64 = ports.iter().map(|port| port.count).sum();
+        let all: f64 = ports.iter().map(Port::all).sum();
         let rank = |port: &Port| (leads(port, all), port.lost_ns, port.count);
         ports.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal));
         let leading = ports.first().and_then(|port| by_port.remove(&port.name));
@@ -245,7 +252,7 @@ fn worked_on(span: &Span, detail: &detail::Request) -> Option<(i64, i64)> {
 
 /// Whether a port has a good part of all requests.
 pub(crate) fn leads(port: &Port, all: f64) -> bool {
-    port.count >= MIN_LEADING_SHARE * all
+    port.all() >= MIN_LEADING_SHARE * all
 }
 
 /// The time that requests lost against a usual length, in ns.
@@ -373,6 +380,21 @@ mod tests {
         let [service, ..] = &found.ports[..] else { panic!("no port") };
         assert_eq!((found.requests.len(), service.count, service.overlapping), (60, 600.0, 60.0));
         assert_eq!(found.ports[0].lost_ns, 9.0 * 10.0 * (90e6 - 6e6));
+    }
+
+    #[test]
+    fn a_port_whose_requests_come_several_at_once_leads_before_one_that_gets_a_few() {
+        let mut recording = Recording::default();
+        for second in 0..60 {
+            let mut add = |ms: i64, port: &str, detail: &str| {
+                recording.add_span(second * 1_000_000_000, ms * 1_000_000, 1, span::REQUEST, port, detail, AT_SOCKETS);
+            };
+            add(900, ":16000", "");
+            add(2, ":16020", "{\"overlapping\":true,\"stands_for\":300}");
+        }
+        let found = AtSockets::of(&recording);
+        assert_eq!(recording.text(found.ports[0].name), ":16020");
+        assert!(found.requests.is_empty(), "how long those took is not known");
     }
 
     #[test]
