@@ -10,7 +10,7 @@ use self::peers::{Peer, Peers, Reads};
 use crate::cause::Claim;
 use crate::limits::MINOR_SHARE;
 use crate::measure::calls::SLOWER;
-use crate::measure::{cpu_shortage, event_loops, recording_threshold, unsent, waits};
+use crate::measure::{cpu_shortage, event_loops, recording_threshold, unsent, waits, waits_below};
 use crate::{Cause, Comparison, Family, Finding, Need, Support, format, latency};
 
 pub(crate) static CAUSE: Cause = Cause {
@@ -88,8 +88,12 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// Reads in which only looks at threads found them. They show neither how many there were nor how long each took: more calls would look
-/// the same, and so would answers for which the reader had no CPU.
+/// the same, and so would answers for which the reader had no CPU. A thread that a dump shows below a client library may wait for news.
 fn by_looks(comparison: &Comparison<'_>) -> Option<Finding> {
+    let recording = comparison.recording();
+    let is_look = |row: u32| waits_below::is_look(recording, &recording.spans.row(row as usize));
+    let mut ours = comparison.slow_waits().filter(|(_, segment, _)| is_ours(segment.state));
+    ours.any(|(_, segment, _)| segment.row.is_some_and(is_look)).then_some(())?;
     let found = waits::finding(
         comparison,
         Wait::Socket,
