@@ -441,7 +441,14 @@ impl<'a> Recorder<'a> {
 
 /// What a live recorder states of itself.
 fn is_live_fact(key: &str) -> bool {
-    [recorded::PROCESS_STOP_LOOKS_NS, recorded::REQUESTS_FOLLOWED, recorded::RIGHTS, "observed_from_ns"].contains(&key)
+    const FACTS: [&str; 5] = [
+        recorded::BLOCKED_THRESHOLD_NS,
+        recorded::PROCESS_STOP_LOOKS_NS,
+        recorded::REQUESTS_FOLLOWED,
+        recorded::RIGHTS,
+        "observed_from_ns",
+    ];
+    FACTS.contains(&key)
 }
 
 fn is_live_counter(name: &str) -> bool {

@@ -169,6 +169,7 @@ fn forget_facts(recording: &Recording, group: &Group, less: &mut Recording) {
     let is_about = |about: &str, key: &str| match about {
         subject::SETTING => group.events.iter().any(|event| key.split('#').next() == Some(event)),
         subject::RECORDING if key == recorded::PROCESS_STOP_LOOKS_NS => group.counters.contains(&"thread_"),
+        subject::RECORDING if key == recorded::BLOCKED_THRESHOLD_NS => group.kinds.contains(&span::BLOCKED),
         subject::RECORDING => key == "page_fault_threshold_ns" && group.kinds.contains(&span::PAGE_FAULT),
         subject::CGROUP => group.counters.contains(&"cgroup_"),
         _ => false,

@@ -1,7 +1,7 @@
 //! What is known of a recording before the observation begins.
 
 use fathom_evidence::Recording;
-use fathom_evidence::kinds::subject;
+use fathom_evidence::kinds::{recorded, subject};
 
 use super::Plan;
 use crate::{Target, procfs};
@@ -13,7 +13,7 @@ pub(super) fn describe(target: &Target, plan: &Plan, pending: &mut Recording) {
     pending.add_fact(subject::PROCESS, "start_ticks", &target.start_ticks.to_string(), "fathom");
     for (key, value) in [
         ("page_fault_threshold_ns", order.page_fault_ns),
-        ("blocked_threshold_ns", order.blocked_ns),
+        (recorded::BLOCKED_THRESHOLD_NS, order.blocked_ns),
         ("run_queue_threshold_ns", order.run_queue_ns),
         ("system_call_threshold_ns", order.system_call_ns),
     ] {

@@ -21,6 +21,9 @@ pub fn followed(file: &str) -> String {
 /// How often the recorder checked whether a signal had stopped the process, in ns. Absent if it did not check.
 pub const PROCESS_STOP_LOOKS_NS: &str = "process_stop_looks_ns";
 
+/// From which length on waits in the kernel have rows of their own, in ns.
+pub const BLOCKED_THRESHOLD_NS: &str = "blocked_threshold_ns";
+
 /// With what rights it was made; without this fact, with fewer than all.
 pub const RIGHTS: &str = "rights";
 /// The value of it for one that root, or who may do as much, has made.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{recorded, span, subject};
 use fathom_evidence::tables::Span;
 
 use super::sweep::Candidate;
@@ -63,6 +63,7 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         }
     });
     each(sources, span::SAMPLED_WAIT, |row, wait| add_sampled(&mut found, row, wait, waits.of_look(wait)));
+    add_short_calls(sources, &mut found);
     let readers = only_readers(sources);
     for kind in [span::SOCKET_READ, span::SOCKET_WRITE] {
         each(sources, kind, |row, socket| match readers.contains(&socket.tid) {
@@ -71,6 +72,17 @@ pub(crate) fn of(sources: &Sources<'_>) -> ByThread {
         });
     }
     found
+}
+
+/// Calls in which a wait is too short to be recorded: who asks a service and reads its answer waits for it, but for what is known better.
+fn add_short_calls(sources: &Sources<'_>, found: &mut ByThread) {
+    let recorded_from_ns = sources.recording.fact(subject::RECORDING, recorded::BLOCKED_THRESHOLD_NS);
+    let Some(recorded_from_ns) = recorded_from_ns.and_then(|text| text.parse::<i64>().ok()) else { return };
+    each(sources, span::CALL, |row, call| {
+        if call.duration_ns < recorded_from_ns && sources.traffic.waits_for_a_call(call) {
+            add_as(Precedence::Called, found, row, call, ThreadState::Blocked(Wait::Socket));
+        }
+    });
 }
 
 fn each(sources: &Sources<'_>, kind: &str, mut see: impl FnMut(u32, &Span)) {

@@ -11,6 +11,8 @@ pub(crate) enum Precedence {
     Wait,
     /// What it waited for as far as samples tell.
     Sampled,
+    /// The service that it had asked meanwhile.
+    Called,
     /// That it waited, for something that has no name, or that it had nothing to do.
     Unnamed,
     /// That it was off its CPU.
