@@ -14,7 +14,8 @@ use crate::gaps::Unjudged;
 use crate::limits::{MINOR_SHARE, NEGLIGIBLE_SHARE};
 use crate::unexplained;
 use crate::{
-    catalog, changes, coverage, drill_down, elsewhere, format, gaps, headline, messages, remainder, rhythm, summary,
+    catalog, changes, coverage, drill_down, elsewhere, format, gaps, headline, messages, per_request, remainder,
+    rhythm, summary,
 };
 
 /// A cause that names a mechanism answers a suspicion when it explains this part of it.
@@ -92,6 +93,7 @@ impl Answer {
         self.judged.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
         let comparison = Comparison::new(analysis);
         let changed = changes::of(&comparison, self.names_a_cause());
+        per_request::add(&comparison, &mut self.judged);
         let mut causes: Vec<CauseVerdict> = self.judged.into_iter().map(|one| one.verdict).collect();
         let (from_ns, to_ns) = comparison.slow_range();
         let ruled_out = causes.iter_mut().filter(|cause| cause.verdict == Verdict::RuledOut);
@@ -316,6 +318,7 @@ fn judged(cause: &Cause, answers: Vec<(Finding, Given, Outcome)>, lost_ns: f64) 
         actions,
         prove: if cause.has_lab { format!("fathom lab run {}", cause.id) } else { String::new() },
         drill_down: outcome.drill_down,
+        cost: None,
     };
     let when = (!when.is_empty()).then(|| Intervals::union(when));
     Judged { verdict, harm, when, taken: total.taken.into_iter().collect() }

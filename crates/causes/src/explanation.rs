@@ -308,6 +308,8 @@ pub struct CauseVerdict {
     pub only: f64,
     /// All that it claims, whichever cause was given it: at most so much is its, 0 to 1.
     pub reach: f64,
+    /// That part of the lost time for each request; none where requests are not known.
+    pub cost: Option<Cost>,
     /// One or two sentences with figures, for a person.
     pub says: String,
     /// For when it holds that the cause is ruled out: the slow time, or the whole recording where nothing was slow; none of other
@@ -334,6 +336,15 @@ impl CauseVerdict {
     pub fn nothing(id: &str) -> CauseVerdict {
         CauseVerdict { id: id.to_owned(), ..CauseVerdict::default() }
     }
+}
+
+/// Lost time in the unit of those who wait: a mean over the slow time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// How much, in ns.
+    pub ns: f64,
+    /// For each of what: `request`, or `arrival of data` where several requests share a connection.
+    pub per: String,
 }
 
 /// The time for which something holds.

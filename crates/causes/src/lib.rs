@@ -30,6 +30,7 @@ mod limits;
 pub mod measure;
 pub mod messages;
 mod need;
+mod per_request;
 mod period;
 mod piece;
 mod remainder;

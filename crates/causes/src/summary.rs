@@ -13,7 +13,7 @@ use crate::explanation::{
 use crate::failures;
 use crate::period::Period;
 use crate::versions::major_version;
-use crate::{format, worst};
+use crate::{format, per_request, worst};
 
 /// The answer for a recording without anything in it that has a time.
 pub fn of_nothing(recording: &Recording) -> Explanation {
@@ -237,6 +237,7 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let account = &comparison.analysis.account;
     let mut figures = Vec::new();
     figures.extend(latency(comparison));
+    figures.extend(per_request::figures(comparison));
     if let Some(process) = &account.process_cpu_ns {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
         figures.push(comparison.evidence("process CPU", comparison.mean(&cores), "cores", "counters"));
@@ -261,7 +262,7 @@ fn latency(comparison: &Comparison<'_>) -> Option<Evidence> {
     // Requests to other ports say nothing about these.
     let has_same_port = comparison.analysis.baseline_recording.as_ref().is_none_or(|other| other.has_same_port);
     let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(p99);
-    let slow = p99(&comparison.slow).unwrap_or(0.0);
+    let slow = p99(&comparison.slow)?;
     Some(comparison.evidence("request latency, p99", (slow, baseline), "ns", "spans"))
 }
 

@@ -69,6 +69,9 @@ fn write_causes(text: &mut String, explanation: &Explanation) -> std::fmt::Resul
     let percents = units::whole_percents(&shares);
     for (cause, percent) in named.iter().zip(&percents) {
         writeln!(text, "### {percent} % `{}` ({})\n", cause.id, verdict_word(cause.verdict).1)?;
+        if let Some(cost) = &cause.cost {
+            writeln!(text, "{}\n", units::cost(cost))?;
+        }
         writeln!(text, "{}\n", safe(&cause.says))?;
         for evidence in &cause.evidence {
             writeln!(text, "- {}", measurement(evidence))?;

@@ -3,12 +3,18 @@
 pub(crate) use fathom_causes::format::against;
 pub use fathom_causes::format::{amount, change};
 
+use fathom_causes::explanation::Cost;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// A length of time.
 pub fn duration(duration_ns: i64) -> String {
     amount(duration_ns as f64, "ns")
+}
+
+/// What a cause costs: `1.2 ms per request`.
+pub(crate) fn cost(cost: &Cost) -> String {
+    format!("{} per {}", amount(cost.ns, "ns"), cost.per)
 }
 
 /// Whole percents of shares that add up to the rounded sum of all: the largest remainders are

@@ -61,6 +61,8 @@ export interface CauseVerdict {
   id: string;
   verdict: Verdict;
   share: number;
+  /** Lost time for each `per`: a request, or an arrival of data where several requests share a connection. */
+  cost?: { ns: number; per: string } | null;
   says: string;
   /** For a cause that is ruled out: the time for which that is true. */
   during?: { from_ns: number; to_ns: number } | null;

@@ -1,6 +1,6 @@
 //! More requests arrive: everything grows in the same proportion.
 
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_timeline::{Stop, ThreadState};
 
 use crate::cause::Claim;
@@ -28,29 +28,37 @@ const MIN_RATE_RATIO: f64 = 1.3;
 const PROPORTIONAL_WITHIN: f64 = 1.4;
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    let has_requests = comparison.sources().traffic.requests().next().is_some();
-    match (
-        has_requests,
-        requests::per_second(&comparison.slow),
-        comparison.baseline.as_ref().and_then(requests::per_second),
-    ) {
-        (true, Some(slow), Some(baseline)) if baseline > 0.0 => by_requests(comparison, slow, baseline),
-        (true, ..) => Finding::unknown(
+    let is_shared = requests::are_multiplexed(comparison);
+    let per_second = if is_shared { requests::arrivals_per_second } else { requests::per_second };
+    let rates = comparison.baseline.as_ref().and_then(per_second).zip(per_second(&comparison.slow));
+    let has_requests = !is_shared && comparison.sources().traffic.requests().next().is_some();
+    match (has_requests, rates) {
+        (_, Some((baseline, slow))) if baseline > 0.0 => {
+            let of = if is_shared { ("arrivals of data", counter::DATA_ARRIVALS_COUNT) } else { ("requests", span::REQUEST) };
+            by_requests(comparison, (slow, baseline), of)
+        }
+        (true, _) => Finding::unknown(
             "no baseline to compare the number of requests with",
             "fathom explain … --baseline RECORDING",
         ),
-        (false, ..) => by_proportion(comparison),
+        (false, _) => by_proportion(comparison),
     }
 }
 
-fn by_requests(comparison: &Comparison<'_>, slow: f64, baseline: f64) -> Finding {
+/// By how many of what is counted came per second.
+fn by_requests(
+    comparison: &Comparison<'_>,
+    (slow, baseline): (f64, f64),
+    (many, kind): (&str, &'static str),
+) -> Finding {
     let growth = slow / baseline;
-    let evidence = comparison.evidence("requests", (slow, Some(baseline)), "1/s", "spans").of(&[span::REQUEST]);
+    let table = if kind == span::REQUEST { "spans" } else { "counters" };
+    let evidence = comparison.evidence(many, (slow, Some(baseline)), "1/s", table).of(&[kind]);
     if growth < MIN_RATE_RATIO {
-        let says = format!("{} requests per second (baseline {})", format::number(slow), format::number(baseline));
+        let says = format!("{} {many} per second (baseline {})", format::number(slow), format::number(baseline));
         return Finding::absent(says).with(evidence);
     }
-    let says = format!("{} requests per second instead of {}", format::number(slow), format::number(baseline));
+    let says = format!("{} {many} per second instead of {}", format::number(slow), format::number(baseline));
     let claims = proportional(comparison, growth);
     let is_stopped = claims.iter().any(|claim| matches!(claim.state, ThreadState::Stopped(_)));
     if comparison.process_use().is_none() && !is_stopped {

@@ -1,6 +1,7 @@
 //! How many requests there were.
 
-use fathom_timeline::requests_count;
+use fathom_evidence::kinds::counter;
+use fathom_timeline::{Flaw, requests_count};
 
 use crate::comparison::Comparison;
 use crate::period::Period;
@@ -19,6 +20,19 @@ pub fn per_second(period: &Period<'_>) -> Option<f64> {
     let counted_s = period.time.within_ns(first, last.saturating_add(gap_ns)) as f64 / 1e9;
     let within = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
     (counted_s > 0.0).then(|| requests_count(within) / counted_s)
+}
+
+/// Whether most requests share connections, so that those that are known one by one say nothing of all.
+pub fn are_multiplexed(comparison: &Comparison<'_>) -> bool {
+    let account = &comparison.analysis.account;
+    matches!(account.requests_flaw, Some(Flaw::Multiplexed(_))) && account.requests_as_work().is_none()
+}
+
+/// How often per second data came to the port that got most requests; none where that was not counted.
+pub fn arrivals_per_second(period: &Period<'_>) -> Option<f64> {
+    let port = period.sources.traffic.ports().first()?;
+    let came = period.sources.counter(counter::DATA_ARRIVALS_COUNT, period.sources.recording.text(port.name));
+    (came.0.len() > 1).then(|| period.rise(&came) / period.seconds())
 }
 
 /// By how much longer than in the baseline the requests of the slow time took, summed up, in ns.

@@ -38,7 +38,7 @@ pub(crate) enum What {
     Chain(String, Vec<String>),
     /// The sum of the shares of causes, `unexplained` among them.
     Together(Vec<String>, (f64, f64)),
-    /// A cause's share by another measure: `only` or `reach`.
+    /// What a cause has by another measure: `only` or `reach`, of the lost time, or its `cost` per request.
     Measure(String, String, (f64, f64)),
     /// A cause's share in the explanation of the slow stretch at some time.
     At((i64, i64), String, (f64, f64)),
@@ -74,7 +74,7 @@ impl Expectation {
             "evidence" => evidence(words)?,
             "chain" => What::Chain(words.next("cause")?, words.rest()),
             "together" => together(words)?,
-            measure @ ("only" | "reach") => {
+            measure @ ("only" | "reach" | "cost") => {
                 let (id, share) = (words.next("cause")?, range(&words.next("share")?, quantity)?);
                 What::Measure(measure.to_owned(), id, share)
             }
@@ -137,7 +137,8 @@ impl Expectation {
             }
             What::Measure(measure, id, share) => {
                 let cause = json["causes"].as_array()?.iter().find(|cause| cause["id"] == id.as_str());
-                not_within(cause.map_or(&Value::Null, |cause| &cause[measure]), *share)
+                let found = cause.map_or(&Value::Null, |cause| &cause[measure]);
+                not_within(if measure == "cost" { &found["ns"] } else { found }, *share)
             }
             What::At(when, id, share) => at_failure(json, *when, id, *share),
             What::Says(part, text, expected) => {

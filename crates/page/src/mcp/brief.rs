@@ -102,6 +102,7 @@ fn cause(cause: &CauseVerdict, most: usize) -> Value {
         "id": cause.id,
         "verdict": cause.verdict,
         "share": rounded(cause.share),
+        "cost": cause.cost,
         "says": sentence(&cause.says),
         "evidence": figures(&cause.evidence, most.min(4)),
         "chain": cause.chain,

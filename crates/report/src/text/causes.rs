@@ -59,11 +59,13 @@ fn share_text(share: f64, percent: u32) -> String {
 
 fn write_cause(sheet: &mut Sheet, (cause, percent): (&CauseVerdict, u32), of_cause: OfCause, detail: &Detail<'_>) {
     let (tone, word) = verdict_word(cause.verdict);
+    let cost = cause.cost.as_ref().map_or(String::new(), |cost| format!("  {}", units::cost(cost)));
     let head = [
         styled(Tone::Strong, &format!("{:<8}", share_text(cause.share, percent))),
         styled(Tone::Strong, &shorten(&cause.id, ID_MAX_CHARS)),
         styled(Tone::Plain, "  "),
         styled(tone, word),
+        styled(Tone::Plain, &cost),
     ];
     sheet.line(0, head);
     sheet.paragraph(INDENT, Tone::Plain, &cause.says);

@@ -64,7 +64,7 @@ impl<'o> Detail<'o> {
         let much = Detail {
             all: false,
             intervals: 3,
-            figures: 4,
+            figures: 5,
             looked_at: 8,
             changes: 3,
             ports: 2,

@@ -1,6 +1,7 @@
 // One opened cause: what was found, what to do, then its measurements and its page.
 
 import type { JSX } from "preact";
+import { amount } from "../../base/numbers.ts";
 import { clean } from "../../base/text.ts";
 import type { CauseVerdict } from "../../data/explanation.ts";
 import { Advice, Sentence } from "../../widgets/text.tsx";
@@ -23,6 +24,7 @@ export function OpenCause({ cause }: { cause: CauseVerdict }): JSX.Element {
       </p>
       <p class="meaning muted">
         <strong>{verdictWord(cause.verdict)}</strong>: {verdictMeaning(cause.verdict)}
+        {cause.cost && ` · ${amount(cause.cost.ns, "ns")} per ${cause.cost.per} of the slow time`}
       </p>
       <Actions cause={cause} />
       <WorstInstants />
