@@ -2,48 +2,60 @@ import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /** Requests at random instants, whether or not earlier ones were answered, and how long each took from the instant at which it was due. */
 public final class Asker {
     private static final int AT_ONCE = 48;
     private static final ThreadLocal<Connection> CONNECTIONS = new ThreadLocal<>();
 
-    /** Words: port, requests a second, file of the record (`due_ms,took_us`); a file `rate` in the folder is another number from then on. */
+    /** Words: port, requests a second, file of the record. */
     public static void main(String[] args) throws Exception {
         int port = Integer.parseInt(args[0]);
-        double rate = Double.parseDouble(args[1]);
         ExecutorService askers = Executors.newFixedThreadPool(AT_ONCE);
-        PrintStream record = new PrintStream(Path.of(args[2]).toFile());
+        send(Double.parseDouble(args[1]), args[2], () -> CompletableFuture.runAsync(() -> ask(port), askers));
+    }
+
+    /**
+     * Starts requests for ever, so many a second, and records `due_ms,took_us` of each. A file `rate` in the folder is another number from
+     * then on.
+     */
+    static void send(double perSecond, String record, Supplier<? extends CompletionStage<?>> request) throws Exception {
+        PrintStream out = new PrintStream(Path.of(record).toFile());
         Path other = Path.of("rate");
+        double rate = perSecond;
         long dueNs = System.nanoTime();
         long offsetNs = System.currentTimeMillis() * 1_000_000 - System.nanoTime();
         for (long sent = 0; ; sent++) {
             TimeUnit.NANOSECONDS.sleep(dueNs - System.nanoTime());
             long due = dueNs;
-            askers.execute(() -> {
-                boolean answered = asked(port);
-                record.println((due + offsetNs) / 1_000_000 + "," + (System.nanoTime() - due) / 1000 + (answered ? "" : ",failed"));
-            });
-            double perSecond = sent % 20 == 0 && Files.exists(other) ? rate = Double.parseDouble(Files.readString(other).strip()) : rate;
-            dueNs += (long) (-Math.log(1 - ThreadLocalRandom.current().nextDouble()) * 1e9 / perSecond);
+            request.get().whenComplete((answer, failure) ->
+                    out.println((due + offsetNs) / 1_000_000 + "," + (System.nanoTime() - due) / 1000 + (failure == null ? "" : ",failed")));
+            rate = sent % 20 == 0 && Files.exists(other) ? Double.parseDouble(Files.readString(other).strip()) : rate;
+            dueNs += (long) (-Math.log(1 - ThreadLocalRandom.current().nextDouble()) * 1e9 / rate);
         }
     }
 
-    private static boolean asked(int port) {
+    private static void ask(int port) {
         try {
-            return askedAgain() || askedOver(new Connection(port));
+            if (!askedAgain()) {
+                askedOver(new Connection(port));
+            }
         } catch (IOException failed) {
             CONNECTIONS.remove();
-            return false;
+            throw new UncheckedIOException(failed);
         }
     }
 

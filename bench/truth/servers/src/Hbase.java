@@ -1,14 +1,16 @@
 // org.apache.hbase:hbase-server:2.6.4
-import java.io.PrintStream;
+import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.Admin;
@@ -19,8 +21,13 @@ import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.Get;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
+import org.apache.hadoop.hbase.coprocessor.ObserverContext;
+import org.apache.hadoop.hbase.coprocessor.RegionCoprocessor;
+import org.apache.hadoop.hbase.coprocessor.RegionCoprocessorEnvironment;
+import org.apache.hadoop.hbase.coprocessor.RegionObserver;
 import org.apache.hadoop.hbase.master.HMaster;
 import org.apache.hadoop.hbase.util.Bytes;
+import org.apache.hadoop.hbase.wal.WALEdit;
 
 /** Master, region server and ZooKeeper in one process, with their own client: the software of the first story. */
 public final class Hbase {
@@ -45,6 +52,7 @@ public final class Hbase {
                 "hbase.regionserver.info.port", -1,
                 "hbase.master.port", freePort(),
                 "hbase.regionserver.port", args[0]));
+        settings.put("hbase.coprocessor.user.region.classes", Customs.class.getName());
         settings.putAll(Map.of("hbase.zookeeper.quorum", "127.0.0.1", "hbase.master.hostname", "localhost", "hbase.regionserver.hostname", "localhost"));
         StringBuilder site = new StringBuilder("<configuration>\n");
         settings.forEach((key, value) -> site.append("<property><name>" + key + "</name><value>" + value + "</value></property>\n"));
@@ -58,22 +66,43 @@ public final class Hbase {
         }
     }
 
-    /** Random rows at random instants: three of four are read, one is written. */
+    /** Random rows: three of four are read, one is written. */
     private static void ask(double perSecond, String record) throws Exception {
         Configuration config = HBaseConfiguration.create();
         try (Connection connection = ConnectionFactory.createConnection(config); Admin admin = connection.getAdmin()) {
             admin.createTable(TableDescriptorBuilder.newBuilder(TABLE).setColumnFamily(ColumnFamilyDescriptorBuilder.of(FAMILY)).build());
         }
         AsyncTable<?> table = ConnectionFactory.createAsyncConnection(config).get().getTable(TABLE);
-        PrintStream out = new PrintStream(Path.of(record).toFile());
-        long offsetNs = System.currentTimeMillis() * 1_000_000 - System.nanoTime();
-        for (long dueNs = System.nanoTime(); ; dueNs += (long) (-Math.log(1 - ThreadLocalRandom.current().nextDouble()) * 1e9 / perSecond)) {
-            TimeUnit.NANOSECONDS.sleep(dueNs - System.nanoTime());
-            long due = dueNs;
+        Asker.send(perSecond, record, () -> {
             int row = ThreadLocalRandom.current().nextInt(ROWS);
             byte[] key = ByteBuffer.allocate(4).putInt(row).array();
-            (row % 4 == 0 ? table.put(new Put(key).addColumn(FAMILY, FAMILY, new byte[500])) : table.get(new Get(key))).whenComplete((result, failure) ->
-                    out.println((due + offsetNs) / 1_000_000 + "," + (System.nanoTime() - due) / 1000 + (failure == null ? "" : ",failed")));
+            return row % 4 == 0 ? table.put(new Put(key).addColumn(FAMILY, FAMILY, new byte[500])) : table.get(new Get(key));
+        });
+    }
+
+    /** What is done in the server for each request. */
+    public static final class Customs implements RegionCoprocessor, RegionObserver {
+        @Override
+        public Optional<RegionObserver> getRegionObserver() {
+            return Optional.of(this);
+        }
+
+        @Override
+        public void preGetOp(ObserverContext<RegionCoprocessorEnvironment> context, Get get, List<Cell> found) throws IOException {
+            suffer();
+        }
+
+        @Override
+        public void prePut(ObserverContext<RegionCoprocessorEnvironment> context, Put put, WALEdit edit) throws IOException {
+            suffer();
+        }
+
+        private static void suffer() throws IOException {
+            try {
+                Troubles.suffer();
+            } catch (Exception failed) {
+                throw new IOException(failed);
+            }
         }
     }
 }
