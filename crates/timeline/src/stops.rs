@@ -4,16 +4,17 @@
 //! settings record only some of these. Each stop is taken once: from its safepoint if that is known, else from another
 //! report.
 
+mod counted;
+
 use fathom_evidence::detail::{Gc, Safepoint, VmOperation, from_text};
-use fathom_evidence::kinds::{counter, span};
+use fathom_evidence::kinds::span;
 use fathom_evidence::tables::Span;
 
 use crate::collections::{Causes, PauseCpu};
 use crate::frames::begins_with;
 use crate::intervals::Intervals;
-use crate::scopes::stopping_scope;
 use crate::sources::Sources;
-use crate::states::{Collection, Origin, Stop};
+use crate::states::Stop;
 
 /// Clocks of two logs of the same JVM agree to about this much: a pause this close to a
 /// safepoint belongs to it.
@@ -55,7 +56,7 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
         pauses = of_whole_collections(sources, &causes);
     }
     if pauses.is_empty() && sources.spans(span::SAFEPOINT).len() == 0 {
-        pauses = counted(sources);
+        pauses = counted::collections(sources);
     }
     let waits: Vec<StopSpan> =
         sources.spans(span::TIME_TO_SAFEPOINT).map(|wait| StopSpan::new(&wait, Stop::TimeToSafepoint)).collect();
@@ -71,10 +72,18 @@ pub(crate) fn find(sources: &Sources<'_>, stood_still: &Intervals) -> Vec<StopSp
     let detail = |operation: &Span| from_text::<VmOperation>(sources.recording.text(operation.detail));
     let operations = sources.spans(span::VM_OPERATION).filter(|operation| detail(operation).safepoint == Some(true));
     stops.extend(operations.flat_map(|operation| beyond(&known, StopSpan::new(&operation, Stop::Operation))));
+    if !are_told(sources) {
+        stops.extend(counted::safepoints(sources, &pauses));
+    }
     let stops = apart(split_waiting(stops, &waiting(sources)), &looks_at_heap(sources));
     let mut stops = outside(stops, &of_process(sources), stood_still);
     stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
     stops
+}
+
+/// Whether a source reports safepoints, or what is done at them, one by one.
+fn are_told(sources: &Sources<'_>) -> bool {
+    [span::SAFEPOINT, span::TIME_TO_SAFEPOINT, span::VM_OPERATION].iter().any(|kind| sources.spans(kind).len() > 0)
 }
 
 /// Phases of collections that inspect the heap on request and collect nothing, as logs name them.
@@ -131,30 +140,6 @@ fn of_whole_collections(sources: &Sources<'_>, causes: &Causes) -> Vec<StopSpan>
         StopSpan { from_ns: gc.time_ns, to_ns, stop: Stop::Collection(causes.collection(sources, &gc)) }
     };
     sources.spans(span::GC).map(stop).collect()
-}
-
-/// The time of collections as the JVM's performance counters tell it, which are read from outside: how much of each step
-/// between two readings was one.
-fn counted(sources: &Sources<'_>) -> Vec<StopSpan> {
-    let runs: Vec<(i64, Origin)> =
-        sources.spans(span::COLLECTOR_RUN).map(|run| (run.time_ns, origin_of(sources, &run))).collect();
-    let mut stops = Vec::new();
-    for ((collector, _), series) in sources.counters(counter::GC_TIME_NS) {
-        let Some(scope) = stopping_scope(sources.recording.text(collector)) else { continue };
-        for (from, to, ns) in series.rises() {
-            let from_ns = to.saturating_sub(ns as i64).max(from);
-            let before = runs.partition_point(|(at, _)| *at < to).checked_sub(1);
-            let origin = before.map_or(Origin::Allocation, |run| runs[run].1);
-            stops.push(StopSpan { from_ns, to_ns: to, stop: Stop::Collection(Collection { scope, origin }) });
-        }
-    }
-    stops.sort_by_key(|stop| (stop.from_ns, stop.to_ns));
-    stops
-}
-
-fn origin_of(sources: &Sources<'_>, run: &Span) -> Origin {
-    let detail: Gc = from_text(sources.recording.text(run.detail));
-    Origin::of_cause(detail.cause.as_deref().unwrap_or(""))
 }
 
 /// Stops as they are reported may overlap by rounding: what began first keeps its time.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fathom_evidence::StackId;
-use fathom_evidence::kinds::{event, role, span};
+use fathom_evidence::kinds::{counter, event, role, span};
 use fathom_evidence::tables::Sample;
 use fathom_timeline::{Intervals, Layer, Stop, StopSpan, ThreadState};
 
@@ -104,7 +104,10 @@ fn waits(comparison: &Comparison<'_>) -> Vec<(i64, i64)> {
 
 fn is_recorded(comparison: &Comparison<'_>) -> bool {
     let kinds = [span::SAFEPOINT, span::TIME_TO_SAFEPOINT];
-    kinds.iter().any(|kind| comparison.sources().spans(kind).len() > 0) || comparison.is_recorded("jdk.SafepointBegin")
+    let sources = comparison.sources();
+    kinds.iter().any(|kind| sources.spans(kind).len() > 0)
+        || comparison.is_recorded("jdk.SafepointBegin")
+        || sources.has_counter(counter::SAFEPOINT_SYNC_NS)
 }
 
 /// Whether the late thread had a CPU: the application used about as much more CPU as it waited,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use fathom_evidence::detail::VmOperation;
-use fathom_evidence::kinds::span;
+use fathom_evidence::kinds::{counter, span};
 use fathom_evidence::tables::Span;
 use fathom_timeline::{Intervals, Stop, StopSpan, ThreadState};
 
@@ -115,6 +115,7 @@ fn is_recorded(comparison: &Comparison<'_>) -> bool {
     let kinds = [span::SAFEPOINT, span::VM_OPERATION];
     kinds.iter().any(|kind| comparison.sources().spans(kind).len() > 0)
         || comparison.is_recorded("jdk.SafepointBegin")
+        || comparison.sources().has_counter(counter::SAFEPOINT_TIME_NS)
         || comparison.slow_stops().any(|stop| stop.stop == Stop::Operation)
 }
 
