@@ -161,12 +161,14 @@ impl Claim {
         }
     }
 
-    /// How much of it there was, in ns: what lies in some time of some threads is known as such, other kinds by how much they grew.
+    /// How much of it there was, in ns: what lies in some time of some threads, and an amount, are known as such; all of a kind of time
+    /// by how much it grew.
     fn seen_ns(&self, comparison: &Comparison<'_>) -> f64 {
         let all_ns = comparison.excess().of(self.state).map_or(0.0, |excess| excess.slow_ns);
         match &self.extent {
             Extent::During(time) => within_ns(comparison, time).min(all_ns),
-            _ => self.grown_ns(comparison),
+            Extent::Part(ns) => ns.min(all_ns),
+            Extent::All => self.grown_ns(comparison),
         }
     }
 }

@@ -14,7 +14,7 @@ use self::workers::{Pool, is_nobodys_work, pools};
 use crate::cause::Claim;
 use crate::measure::{recording_threshold, stacks, waits};
 use crate::period::Period;
-use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format};
+use crate::{Cause, Comparison, Evidence, Family, Finding, Need, Support, format, latency};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "thread_pool_exhausted",
@@ -51,7 +51,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let pools = pools(comparison, &waiters);
     let is_full = |pool: &&Pool| pool.idle <= 1.0 - WORKERS_BUSY && pool.seen >= MIN_SEEN_AT_WORK;
     let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
-        return no_full_pool(&pools).with(waiting);
+        return no_full_pool(comparison, &pools).with(waiting);
     };
     // Each worker serves one at a time: the others stand in line.
     let workers = pool.workers.len();
@@ -176,8 +176,14 @@ fn at_work(comparison: &Comparison<'_>, pool: &Pool) -> Evidence {
     Evidence { stack: comparison.stack_text(pool.stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }
 
-/// Without a full executor: one with free workers excludes it, an unknown one does not.
-fn no_full_pool(pools: &[Pool]) -> Finding {
+/// Without a full executor: one with free workers excludes it, an unknown one does not. A mean over a recording in which nobody knows when
+/// requests were late hides some seconds in which it was full.
+fn no_full_pool(comparison: &Comparison<'_>, pools: &[Pool]) -> Finding {
+    if !comparison.is_slow() && !latency::are_requests_quick(comparison) {
+        return Finding::needs_requests(
+            "threads wait for results, and when requests were late, so that executors had to be full, is not known",
+        );
+    }
     match pools.iter().min_by(|a, b| a.idle.total_cmp(&b.idle)).filter(|pool| pool.idle > 1.0 - WORKERS_BUSY) {
         Some(pool) => Finding::absent(format!(
             "the busiest executor, {}, had nothing to do for {} of its workers' time",
