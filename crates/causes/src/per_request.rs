@@ -1,6 +1,10 @@
-//! Lost time in the unit of those who wait: per request.
+//! What a cause costs in the unit of those who wait: per request.
+//!
+//! Where requests were measured it is the part of the cause of how much longer they took, on average, than in the baseline: whatever
+//! stands in line because of it belongs to it. Where several requests share a connection only their number is known: then it is
+//! what threads lost for each, and how long a stop delays what comes in it.
 
-use fathom_timeline::{Scope, ThreadState};
+use fathom_timeline::ThreadState;
 
 use crate::chains::Judged;
 use crate::comparison::Comparison;
@@ -8,91 +12,74 @@ use crate::explanation::{Cost, Evidence};
 use crate::measure::requests::{are_multiplexed, arrivals_per_second};
 use crate::period::Period;
 
-/// The number of fewer requests is chance.
+/// The mean of fewer requests is chance.
 const MIN_REQUESTS: f64 = 20.0;
-
-/// What began in the slow time, and is counted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Begun {
-    /// So many requests.
-    Requests(f64),
-    /// So often data came to the port that got most of it. Requests that share connections are not known one by one.
-    Arrivals(f64),
-}
-
-impl Begun {
-    /// Of the slow time of a comparison; none of a few, and where requests are not what the process works on.
-    fn of(comparison: &Comparison<'_>) -> Option<Begun> {
-        let begun = match comparison.analysis.account.requests_as_work() {
-            Some(_) => Begun::Requests(requests(&comparison.slow).0),
-            None if are_multiplexed(comparison) => {
-                Begun::Arrivals(arrivals_per_second(&comparison.slow)? * comparison.slow.seconds())
-            }
-            None => return None,
-        };
-        (comparison.is_slow() && begun.count() >= MIN_REQUESTS).then_some(begun)
-    }
-
-    fn count(self) -> f64 {
-        let (Begun::Requests(count) | Begun::Arrivals(count)) = self;
-        count
-    }
-
-    /// What one of them is.
-    fn name(self) -> &'static str {
-        match self {
-            Begun::Requests(_) => "request",
-            Begun::Arrivals(_) => "arrival of data",
-        }
-    }
-}
 
 /// Says of each cause how much of its time there was per request.
 pub(crate) fn add(comparison: &Comparison<'_>, causes: &mut [Judged]) {
-    let Some(begun) = Begun::of(comparison) else { return };
+    let later_ns = means(comparison).and_then(|(slow_ns, usual_ns)| Some(slow_ns - usual_ns?));
+    let arrivals = arrivals(comparison);
     for cause in causes.iter_mut().filter(|cause| cause.verdict.share > 0.0) {
-        let waited_for = cause.taken.iter().filter(|(state, _)| is_waited_for(comparison, *state));
-        let ns = waited_for.map(|(_, ns)| ns).sum::<f64>() / begun.count();
-        cause.verdict.cost = Some(Cost { ns, per: begun.name().to_owned() });
+        let of_request = later_ns.map(|ns| (cause.verdict.share * ns, "request"));
+        let of_arrival = || arrivals.map(|count| (lost_ns(comparison, &cause.taken, count), "arrival of data"));
+        let cost = of_request.or_else(of_arrival).filter(|(ns, _)| *ns > 0.0);
+        cause.verdict.cost = cost.map(|(ns, per)| Cost { ns, per: per.to_owned() });
     }
 }
 
-/// Whether requests wait for as long as it takes. What a collector runs in its pauses costs them no more than these, and what it runs
-/// beside them nothing while there are CPUs for both: then it is lost time only as far as requests are known to be late.
-fn is_waited_for(comparison: &Comparison<'_>, state: ThreadState) -> bool {
-    match state {
-        ThreadState::Collector(collection) => {
-            collection.scope == Scope::Concurrent && comparison.analysis.account.lateness.is_some()
-        }
-        _ => true,
+/// How long requests took on average; or what was lost for each, where only their number is known.
+pub(crate) fn figures(comparison: &Comparison<'_>) -> Option<Evidence> {
+    if let Some(means) = means(comparison) {
+        return Some(comparison.evidence("request latency, mean", means, "ns", "spans"));
     }
+    let count = arrivals(comparison)?;
+    let lost: Vec<(ThreadState, f64)> =
+        comparison.excess().states.iter().map(|excess| (excess.state, excess.lost_ns())).collect();
+    let each_ns = lost_ns(comparison, &lost, count);
+    Some(comparison.evidence("lost per arrival of data", (each_ns, None), "ns", "account"))
 }
 
-/// How long requests took on average, and what of it threads lost: what is queued where no thread waits is in the first only.
-pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
-    let Some(begun) = Begun::of(comparison) else { return Vec::new() };
-    let waited_for = comparison.excess().states.iter().filter(|excess| is_waited_for(comparison, excess.state));
-    let lost_ns = waited_for.map(|excess| excess.lost_ns()).sum::<f64>();
-    let says = format!("lost per {}", begun.name());
-    let lost = comparison.evidence(&says, (lost_ns / begun.count(), None), "ns", "account");
-    if let Begun::Arrivals(_) = begun {
-        return vec![lost];
-    }
-    let mean = |period: &Period<'_>| {
-        let (count, sum_ns) = requests(period);
-        (count > 0.0).then(|| sum_ns / count)
-    };
+/// Mean latency of the requests that began in the slow time and in the baseline, in ns, where they are the work of the process.
+fn means(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
+    comparison.analysis.account.requests_as_work().filter(|_| comparison.is_slow())?;
     // Requests to other ports say nothing about these.
     let has_same_port = comparison.analysis.baseline_recording.as_ref().is_none_or(|other| other.has_same_port);
-    let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(mean);
-    let means = (mean(&comparison.slow).unwrap_or(0.0), baseline);
-    vec![comparison.evidence("request latency, mean", means, "ns", "spans"), lost]
+    let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(mean_ns);
+    Some((mean_ns(&comparison.slow)?, baseline))
 }
 
-/// Requests that began in some time: how many, and how long they took together, in ns.
-fn requests(period: &Period<'_>) -> (f64, f64) {
+fn mean_ns(period: &Period<'_>) -> Option<f64> {
     let begun = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
-    begun.fold((0.0, 0.0), |(count, sum_ns), request| {
+    let (count, sum_ns) = begun.fold((0.0, 0.0), |(count, sum_ns), request| {
         (count + request.weight, sum_ns + request.weight * request.duration_ns() as f64)
-    })
+    });
+    (count >= MIN_REQUESTS).then(|| sum_ns / count)
+}
+
+/// How often data came in the slow time to the port that got most, where requests share connections.
+fn arrivals(comparison: &Comparison<'_>) -> Option<f64> {
+    let is_meant = comparison.is_slow() && are_multiplexed(comparison);
+    let count = arrivals_per_second(&comparison.slow).filter(|_| is_meant)? * comparison.slow.seconds();
+    (count >= MIN_REQUESTS).then_some(count)
+}
+
+/// What of some lost time is lost for each of so many requests, in ns.
+fn lost_ns(comparison: &Comparison<'_>, lost: &[(ThreadState, f64)], count: f64) -> f64 {
+    let each = |(state, ns): &(ThreadState, f64)| match state {
+        ThreadState::Stopped(_) => {
+            let all_ns = comparison.excess().of(*state).map_or(0.0, |excess| excess.lost_ns());
+            delayed_ns(comparison, *state) * ns / all_ns.max(1.0)
+        }
+        // Work beside the application holds up only who needs its CPU, and waits for one.
+        ThreadState::Collector(_) | ThreadState::Compiler => 0.0,
+        _ => ns / count,
+    };
+    lost.iter().map(each).sum()
+}
+
+/// By how much stops delay what comes at random times, on average, in ns: what comes in one waits for half of it.
+fn delayed_ns(comparison: &Comparison<'_>, state: ThreadState) -> f64 {
+    let stops = comparison.slow_stops().filter(|stop| ThreadState::Stopped(stop.stop) == state);
+    let lengths = stops.map(|stop| comparison.slow.time.within_ns(stop.from_ns, stop.to_ns) as f64);
+    lengths.map(|ns| ns * ns / 2.0).sum::<f64>() / comparison.slow.time.total_ns().max(1) as f64
 }

@@ -34,7 +34,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let has_requests = !is_shared && comparison.sources().traffic.requests().next().is_some();
     match (has_requests, rates) {
         (_, Some((baseline, slow))) if baseline > 0.0 => {
-            let of = if is_shared { ("arrivals of data", counter::DATA_ARRIVALS_COUNT) } else { ("requests", span::REQUEST) };
+            let of = if is_shared {
+                ("arrivals of data", counter::DATA_ARRIVALS_COUNT)
+            } else {
+                ("requests", span::REQUEST)
+            };
             by_requests(comparison, (slow, baseline), of)
         }
         (true, _) => Finding::unknown(

@@ -176,8 +176,8 @@ fn at_work(comparison: &Comparison<'_>, pool: &Pool) -> Evidence {
     Evidence { stack: comparison.stack_text(pool.stack, 12), ..evidence.of(&[event::CPU, event::EXECUTION]) }
 }
 
-/// Without a full executor: one with free workers excludes it, an unknown one does not. A mean over a recording in which nobody knows when
-/// requests were late hides some seconds in which it was full.
+/// Without a full executor: one with free workers excludes it, an unknown one does not. Where it is not known when requests were late, a
+/// mean over the whole recording hides some seconds in which it was full.
 fn no_full_pool(comparison: &Comparison<'_>, pools: &[Pool]) -> Finding {
     if !comparison.is_slow() && !latency::are_requests_quick(comparison) {
         return Finding::needs_requests(
