@@ -4,7 +4,7 @@
 //! stands in line because of it belongs to it. Where several requests share a connection only their number is known: then it is
 //! what threads lost for each, and how long a stop delays what comes in it.
 
-use fathom_timeline::ThreadState;
+use fathom_timeline::{Flaw, ThreadState};
 
 use crate::chains::Judged;
 use crate::comparison::Comparison;
@@ -28,7 +28,7 @@ pub(crate) fn add(comparison: &Comparison<'_>, causes: &mut [Judged]) {
 }
 
 /// How long requests took on average; or what was lost for each, where only their number is known.
-pub(crate) fn figures(comparison: &Comparison<'_>) -> Option<Evidence> {
+pub(crate) fn figure(comparison: &Comparison<'_>) -> Option<Evidence> {
     if let Some(means) = means(comparison) {
         return Some(comparison.evidence("request latency, mean", means, "ns", "spans"));
     }
@@ -39,13 +39,21 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Option<Evidence> {
     Some(comparison.evidence("lost per arrival of data", (each_ns, None), "ns", "account"))
 }
 
-/// Mean latency of the requests that began in the slow time and in the baseline, in ns, where they are the work of the process.
+/// Mean latency of the requests that began in the slow time and in the baseline, in ns, where they are the work of the process. Means
+/// that differ by less than how exactly requests were measured say nothing.
 fn means(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
-    comparison.analysis.account.requests_as_work().filter(|_| comparison.is_slow())?;
+    let account = &comparison.analysis.account;
+    account.requests_as_work().filter(|_| comparison.is_slow())?;
+    let least_ns = match account.requests_flaw {
+        None | Some(Flaw::Multiplexed(_)) => 0.0,
+        Some(Flaw::Coarse { uncertain_ns, .. }) => uncertain_ns,
+        Some(Flaw::Few | Flaw::Contradicted { .. }) => return None,
+    };
     // Requests to other ports say nothing about these.
     let has_same_port = comparison.analysis.baseline_recording.as_ref().is_none_or(|other| other.has_same_port);
     let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(mean_ns);
-    Some((mean_ns(&comparison.slow)?, baseline))
+    let slow_ns = mean_ns(&comparison.slow)?;
+    (slow_ns - baseline.unwrap_or(0.0) >= least_ns).then_some((slow_ns, baseline))
 }
 
 fn mean_ns(period: &Period<'_>) -> Option<f64> {

@@ -237,7 +237,7 @@ pub(crate) fn figures(comparison: &Comparison<'_>) -> Vec<Evidence> {
     let account = &comparison.analysis.account;
     let mut figures = Vec::new();
     figures.extend(latency(comparison));
-    figures.extend(per_request::figures(comparison));
+    figures.extend(per_request::figure(comparison));
     if let Some(process) = &account.process_cpu_ns {
         let cores: Vec<f64> = process.iter().map(|ns| ns / BUCKET_NS as f64).collect();
         figures.push(comparison.evidence("process CPU", comparison.mean(&cores), "cores", "counters"));
