@@ -10,7 +10,7 @@ use crate::scopes::stopping_scope;
 use crate::sources::Sources;
 use crate::states::{Collection, Origin, Stop};
 
-/// Shorter stops than this matter to nobody, in ns.
+/// No request notices a shorter stop, in ns.
 const MIN_STOP_NS: i64 = 1_000_000;
 
 /// Counters of one stop change at its beginning and at its end, and are read that often, in ns.
@@ -41,8 +41,9 @@ fn origin_of(sources: &Sources<'_>, run: &Span) -> Origin {
 
 /// What stopped the application beside collections (`pauses`, in order): the time until threads had stopped, and what was done then.
 pub(super) fn safepoints(sources: &Sources<'_>, pauses: &[StopSpan]) -> Vec<StopSpan> {
-    let waits = steps(sources, counter::SAFEPOINT_SYNC_NS).map(|(to_ns, ns)| (to_ns, ns, Stop::TimeToSafepoint));
-    let done = steps(sources, counter::SAFEPOINT_TIME_NS).map(|(to_ns, ns)| {
+    let waits = steps(sources, counter::SAFEPOINT_SYNC_NS).into_iter();
+    let waits = waits.map(|(to_ns, ns)| (to_ns, ns, Stop::TimeToSafepoint));
+    let done = steps(sources, counter::SAFEPOINT_TIME_NS).into_iter().map(|(to_ns, ns)| {
         let from_ns = to_ns.saturating_sub(ns).saturating_sub(READ_EVERY_NS);
         let first = pauses.partition_point(|pause| pause.to_ns < from_ns);
         let near = pauses[first..].iter().take_while(|pause| pause.from_ns < to_ns.saturating_add(READ_EVERY_NS));
@@ -53,7 +54,7 @@ pub(super) fn safepoints(sources: &Sources<'_>, pauses: &[StopSpan]) -> Vec<Stop
 }
 
 /// The steps of such a counter: when it was seen to be higher, and by how much, in ns.
-fn steps(sources: &Sources<'_>, name: &str) -> impl Iterator<Item = (i64, i64)> {
-    let series: Vec<_> = sources.counters(name).into_values().collect();
-    series.into_iter().flat_map(|series| series.rises().map(|(_, to, ns)| (to, ns as i64)).collect::<Vec<_>>())
+fn steps(sources: &Sources<'_>, name: &str) -> Vec<(i64, i64)> {
+    // A JVM has one of each.
+    sources.counter(name, "").rises().map(|(_, to, ns)| (to, ns as i64)).collect()
 }
