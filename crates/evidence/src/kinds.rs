@@ -120,6 +120,8 @@ words! {
         RUN_QUEUE_WAIT = "run_queue_wait";
         /// A system call that took long. Name: the call. Detail: result, arguments, path, bytes.
         SYSTEM_CALL = "system_call";
+        /// The VM thread was in the same call that writes from this look to that (collector `threads`, each 100 ms): what it really took is up to two looks more. Name: the call. Detail: descriptor, path.
+        VM_THREAD_WRITE = "vm_thread_write";
         /// A request to a block device, from its bio's queueing to its completion; the thread is the submitter's. Name: the device. Detail: operation, bytes, sector, q2g_ns, g2i_ns, i2d_ns (or g2d_ns where there is no scheduler), d2c_ns, reissue_ns, dispatches, error.
         BLOCK_REQUEST = "block_request";
         /// Packets were dropped on their way to the process, one after the other; at most 100 ms of a burst. Name: protocol and reason. Detail: port, reason, count.
@@ -284,6 +286,10 @@ words! {
         PROCESS_CPU_NS = "process_cpu_ns";
         /// Page faults of the process since its start, ended threads included (`minor`, `major`).
         PROCESS_FAULTS_COUNT = "process_faults_count";
+        /// Calls of the process that read or write, since its start, those on sockets and pipes included (`read`, `write`; `/proc/PID/io`).
+        PROCESS_IO_CALLS_COUNT = "process_io_calls_count";
+        /// What they transferred (instances as for `process_io_calls_count`).
+        PROCESS_IO_BYTES = "process_io_bytes";
         /// Threads of the process, those of the JVM and of native libraries included (procfs).
         PROCESS_THREADS_COUNT = "process_threads_count";
         /// Memory of the machine (name of the field in `/proc/meminfo`). `HugePages_*` are numbers of pages.

@@ -32,12 +32,12 @@ pub(crate) static CAUSE: Cause = Cause {
 const WRITES: &[&str] = &["write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync"];
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
-    if !comparison.has_source("system_calls") && comparison.sources().spans(span::SYSTEM_CALL).len() == 0 {
-        return Finding::needs_kernel("system calls were not recorded");
-    }
-    let writes: Vec<Span> = writes(comparison);
+    let is_traced = comparison.has_source("system_calls") || comparison.sources().spans(span::SYSTEM_CALL).len() > 0;
+    let kind = if is_traced { span::SYSTEM_CALL } else { span::VM_THREAD_WRITE };
+    let writes: Vec<Span> = writes(comparison, kind);
     let Some(longest) = writes.iter().max_by_key(|call| call.duration_ns) else {
-        return Finding::absent("no slow write by the VM thread or the collector");
+        let none = Finding::absent("no slow write by the VM thread or the collector");
+        return if is_traced { none } else { Finding::needs_kernel("system calls were not recorded") };
     };
     let path = path(comparison, longest);
     let is_log = is_log(comparison, &path);
@@ -54,8 +54,8 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let mut finding = Finding::new(support, text);
     let per_second = (total / comparison.slow.seconds(), None);
     finding = finding
-        .with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[span::SYSTEM_CALL]))
-        .with_stacks_of(&format!("spans/{}", span::SYSTEM_CALL));
+        .with(comparison.evidence("time in such writes", per_second, "ns/s", "spans").of(&[kind]))
+        .with_stacks_of(&format!("spans/{kind}"));
     // Other threads of the JVM stand in calls as well, and longer.
     finding.drill_down.roles.push(comparison.sources().role(longest.tid).to_owned());
     finding.drill_down.search = comparison.stack_text(longest.stack_id, 1);
@@ -64,13 +64,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
 }
 
 /// Slow writes of the threads that do the work of stops.
-fn writes(comparison: &Comparison<'_>) -> Vec<Span> {
+fn writes(comparison: &Comparison<'_>, kind: &str) -> Vec<Span> {
     let is_write = |call: &Span| WRITES.contains(&comparison.recording().text(call.name));
-    comparison
-        .slow
-        .spans(span::SYSTEM_CALL)
-        .filter(|call| is_write(call) && works_in_stops(comparison, call.tid))
-        .collect()
+    comparison.slow.spans(kind).filter(|call| is_write(call) && works_in_stops(comparison, call.tid)).collect()
 }
 
 fn path(comparison: &Comparison<'_>, call: &Span) -> String {

@@ -1,5 +1,7 @@
 //! The application's threads make many more system calls than before. Each is short; their total cost is what is slow.
 
+mod of_process;
+
 use std::collections::BTreeMap;
 
 use fathom_evidence::kinds::counter;
@@ -62,31 +64,41 @@ struct Call<'a> {
 
 fn decide(comparison: &Comparison<'_>) -> Finding {
     if !syscalls::are_recorded(comparison) {
-        return Finding::needs_kernel("system calls of each thread were not counted");
+        let not_counted = || Finding::needs_kernel("system calls of each thread were not counted");
+        return of_process::find(comparison).unwrap_or_else(not_counted);
     }
     let Some(call) = most_grown(comparison) else {
         return Finding::absent("no short system call is made many more times than in the baseline");
     };
     let below = below(comparison, call.name);
-    let text = call.says(comparison, &below);
     let evidence = call.evidence(comparison, &below);
-    if requests::grew_with(comparison, call.per_second) {
-        return Finding::absent(format!("{text}: as many for each request as in the baseline")).with_all(evidence);
-    }
-    if comparison.sources().traffic.requests().next().is_none() && code_grew(comparison) {
-        return Finding::unknown(
-            &format!("{text}: it may be more requests, which were not recorded"),
-            "fathom explain … --latency access.csv",
-        )
-        .with_all(evidence);
-    }
-    let mut finding = match comparison.says_if_baseline_is_unknown(call.per_second.1) {
-        Some(unknown) => Finding::new(Support::Weak, text + unknown),
-        None => Finding::new(Support::Observed, text),
+    as_before_or(comparison, &call, call.says(comparison, &below), evidence, |text| {
+        let mut finding = match comparison.says_if_baseline_is_unknown(call.per_second.1) {
+            Some(unknown) => Finding::new(Support::Weak, text + unknown),
+            None => Finding::new(Support::Observed, text),
+        };
+        finding.claims = cpu_claims(comparison, call.grown_cores() * comparison.excess().slow_ns, below.claims);
+        finding.crowding(comparison)
+    })
+}
+
+/// What `of_more` makes of calls that are more, and not because there are more requests.
+fn as_before_or(
+    comparison: &Comparison<'_>,
+    call: &Call<'_>,
+    text: String,
+    evidence: [Evidence; 2],
+    of_more: impl FnOnce(String) -> Finding,
+) -> Finding {
+    let finding = if requests::grew_with(comparison, call.per_second) {
+        Finding::absent(format!("{text}: as many for each request as in the baseline"))
+    } else if comparison.sources().traffic.requests().next().is_none() && code_grew(comparison) {
+        let says = format!("{text}: it may be more requests, which were not recorded");
+        Finding::unknown(&says, "fathom explain … --latency access.csv")
+    } else {
+        of_more(text)
     };
-    finding = finding.with_all(evidence);
-    finding.claims = cpu_claims(comparison, call.grown_cores() * comparison.excess().slow_ns, below.claims);
-    finding.crowding(comparison)
+    finding.with_all(evidence)
 }
 
 /// Whether the application's own code took more of the CPUs as well.

@@ -8,9 +8,11 @@
 //! If the process has used more CPU than the threads that were looked at, some quiet thread has begun to run: then all
 //! are looked at, before their turn comes.
 
+mod io;
 mod parse;
 mod schedule;
 mod task;
+mod vm_thread;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,8 +25,10 @@ use crate::clock::thread_cpu_ns;
 use crate::procfs::{self, ProcFile};
 use crate::stopped::Stopped;
 use crate::{Clock, Collector, Observer, Order, Refusal, Target, Tier};
+use io::Io;
 use schedule::Schedule;
 use task::Reader;
+use vm_thread::VmThread;
 
 const SOURCE: &str = "threads";
 
@@ -66,7 +70,10 @@ impl Collector for Threads {
             clock: order.clock,
             process,
             numbers: ChangedCounters::new(SOURCE),
+            target: target.clone(),
             schedule: Schedule::new(target, reader),
+            vm_thread: VmThread::default(),
+            io: Io::of(target),
             process_cpu_ns: None,
             unseen_ns: 0.0,
             stopped: Stopped::seen_by(SOURCE),
@@ -96,7 +103,10 @@ struct Watch {
     clock: Clock,
     process: ProcFile,
     numbers: ChangedCounters,
+    target: Target,
     schedule: Schedule,
+    vm_thread: VmThread,
+    io: Io,
     process_cpu_ns: Option<f64>,
     /// CPU time of the process that no look at a thread has shown yet.
     unseen_ns: f64,
@@ -127,8 +137,10 @@ impl Watch {
         ] {
             self.numbers.see(found, at_ns, name, instance, value);
         }
+        let threads = stat.threads;
+        self.io.look(&mut reader.buffer, at_ns, &mut self.numbers, found);
         let before = self.process_cpu_ns.replace(user_ns + system_ns);
-        Some((before.map_or(0.0, |before| user_ns + system_ns - before), stat.threads))
+        Some((before.map_or(0.0, |before| user_ns + system_ns - before), threads))
     }
 }
 
@@ -153,6 +165,7 @@ impl Observer for Watch {
         if self.schedule.wants_list(at_ns, threads) {
             self.schedule.list(self.clock, found);
         }
+        self.vm_thread.look(&self.target, &mut self.schedule, at_ns, found);
         self.unseen_ns = (self.unseen_ns + used_ns).max(0.0);
         if self.unseen_ns > UNSEEN_NS {
             self.unseen_ns = 0.0;
@@ -169,6 +182,7 @@ impl Observer for Watch {
         self.schedule.all_due(at_ns);
         self.schedule.look(self.clock, i64::MAX, found);
         self.stopped.end(at_ns, found);
+        self.vm_thread.end(&self.target, found);
         self.schedule.close(found);
         self.numbers.close(found);
         if !self.schedule.reader.has_schedstat {

@@ -98,6 +98,11 @@ impl Schedule {
         self.list_due_ns = at_ns + took_ns.saturating_mul(LIST_REST);
     }
 
+    /// A thread of this name, of those that were looked at.
+    pub(super) fn tid_of(&self, comm: &str) -> Option<i64> {
+        self.tasks.iter().find(|(_, task)| task.comm() == comm).map(|(tid, _)| *tid)
+    }
+
     /// Thread ids in order; `None` when the process has ended.
     fn tids(&self) -> Option<Vec<i64>> {
         let mut tids: Vec<i64> = Vec::with_capacity(self.tasks.len() + 16);

@@ -88,6 +88,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("segments", NETWORK),
     ("blocked", WAITS),
     ("system_call", WAITS),
+    ("vm_thread_write", WAITS),
     ("monitor", WAITS),
     ("park", WAITS),
     ("pinned", WAITS),
