@@ -5,14 +5,14 @@ mod briefly;
 use fathom_evidence::kinds::span;
 use fathom_timeline::Wait;
 
-use crate::measure::{recording_threshold, waits};
-use crate::{Cause, Comparison, Family, Finding, Need, Support};
+use crate::measure::{recording_threshold, stacks, waits};
+use crate::{Cause, Comparison, Family, Finding, Need, Refined, Support};
 
 pub(crate) static CAUSE: Cause = Cause {
     id: "child_processes",
     readme: include_str!("README.md"),
     family: Family::Code,
-    refines: &[],
+    refines: &[Refined::Cause("application_code"), Refined::Cause("many_system_calls"), Refined::Family(Family::Load)],
     equals: &[],
     has_lab: true,
     collectors: &["system_calls", "jfr"],
@@ -28,10 +28,24 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     let names = ("other processes", "a process");
     let rows = &[span::SYSTEM_CALL, span::FILE_READ, span::PARK, span::MONITOR_WAIT];
     let found = waits::finding(comparison, Wait::Process, names, "", rows);
-    match briefly::find(comparison) {
-        Some(briefly) => with_longer(comparison, briefly, found),
-        None => found.unwrap_or_else(|| none_seen(comparison)),
+    let found = match briefly::find(comparison) {
+        Some(briefly) => Some(with_longer(comparison, briefly, found)),
+        None => found,
+    };
+    found.map_or_else(|| none_seen(comparison), |found| with_code(comparison, found))
+}
+
+/// Starting a child, and taking note of its end, takes time of the process's own threads.
+const STARTS_OR_ENDS: &[&str] = &["java.lang.ProcessBuilder.start", "java.lang.ProcessHandleImpl.waitForProcessExit0"];
+
+fn with_code(comparison: &Comparison<'_>, mut found: Finding) -> Finding {
+    let code = stacks::below(comparison, STARTS_OR_ENDS);
+    if code.claims.is_empty() {
+        return found;
     }
+    let says = "part of the application's CPU that starts children and takes note of their ends";
+    found.claims.extend(code.claims);
+    found.with(comparison.evidence(says, code.share, "ratio", "samples").of(&[stacks::running_event(comparison)]))
 }
 
 /// Short waits for children, and longer ones, which are seen better, where these cost as much as matters.
