@@ -33,8 +33,10 @@ pub(crate) static CAUSE: Cause = Cause {
     decide,
 };
 
-/// Workers that are busy for this part of the time have no capacity left: by then most new tasks wait in the queue.
-const WORKERS_BUSY: f64 = 0.9;
+/// Where this part of the tasks find no free worker, what waits in the queue is most of what is late; where fewer than that do, it is not
+/// much.
+const MOST_WAIT: f64 = 0.5;
+const FEW_WAIT: f64 = 0.1;
 
 /// A worker that was seen at work for less than this part of the time may have been idle: too short parks are not recorded.
 const MIN_SEEN_AT_WORK: f64 = 0.5;
@@ -49,12 +51,11 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let waiters = Waiters::of(comparison, &comparison.slow.time);
     let pools = pools(comparison, &waiters);
-    let is_full = |pool: &&Pool| pool.idle <= 1.0 - WORKERS_BUSY && pool.seen >= MIN_SEEN_AT_WORK;
+    let is_full = |pool: &&Pool| pool.waiting_tasks() >= MOST_WAIT && pool.seen >= MIN_SEEN_AT_WORK;
     let Some(pool) = pools.iter().filter(is_full).max_by(|a, b| a.seen.total_cmp(&b.seen)) else {
         return no_full_pool(comparison, &pools).with(waiting);
     };
     // Each worker serves one at a time: the others stand in line.
-    let workers = pool.workers.len();
     let in_line = pool.line.beyond;
     let grown = in_line - before(comparison, &pool.workers).map_or(0.0, |line| line.beyond);
     if grown <= 0.0 {
@@ -62,9 +63,9 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let (call, waits) = waits::most_of(comparison, Wait::Task, |tid| waiters.has(tid)).unwrap_or((call, waits));
     let text = format!(
-        "all {workers} workers of {} were busy while threads waited for results ({} of their time seen at work), {} of which \
+        "{} while threads waited for results ({} of their time seen at work), {} of which \
          stood in line on average; most in {call}: {}, mean {}, longest {}",
-        pool.name,
+        pool.says_how_full(),
         format::percent(pool.seen),
         format::number(in_line),
         format::count(waits.count, "wait"),
@@ -184,14 +185,17 @@ fn no_full_pool(comparison: &Comparison<'_>, pools: &[Pool]) -> Finding {
             "threads wait for results, and when requests were late, so that executors had to be full, is not known",
         );
     }
-    match pools.iter().min_by(|a, b| a.idle.total_cmp(&b.idle)).filter(|pool| pool.idle > 1.0 - WORKERS_BUSY) {
-        Some(pool) => Finding::absent(format!(
-            "the busiest executor, {}, had nothing to do for {} of its workers' time",
-            pool.name,
-            format::percent(pool.idle)
-        )),
-        None => {
-            Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded")
+    let busiest = pools.iter().max_by(|a, b| a.waiting_tasks().total_cmp(&b.waiting_tasks()));
+    let idle = |pool: &Pool| {
+        let idle = format::percent(pool.idle);
+        format!("the busiest executor, {}, had nothing to do for {idle} of its workers' time", pool.name)
+    };
+    match busiest {
+        Some(pool) if pool.waiting_tasks() < FEW_WAIT => Finding::absent(idle(pool)),
+        Some(pool) if pool.waiting_tasks() < MOST_WAIT => {
+            let part = format::percent(pool.waiting_tasks());
+            Finding::needs_kernel(&format!("{}, so that about {part} of its tasks had to wait for one", idle(pool)))
         }
+        _ => Finding::needs_kernel("threads wait for results, but what the workers of executors did was not recorded"),
     }
 }

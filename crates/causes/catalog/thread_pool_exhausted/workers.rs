@@ -8,11 +8,11 @@ use fathom_evidence::{Recording, StackId};
 use fathom_timeline::{Intervals, ThreadState, Wait};
 
 use super::line::{Line, Waiters};
-use crate::Comparison;
 use crate::comparison::stem;
 use crate::limits::MIN_SAMPLES;
 use crate::measure::stacks::{self, is_below};
 use crate::period::Period;
+use crate::{Comparison, format};
 
 /// What a worker of an executor runs below.
 const WORKERS: &[&str] =
@@ -64,6 +64,29 @@ fn workers_seen(comparison: &Comparison<'_>) -> BTreeSet<i64> {
 }
 
 impl Pool {
+    /// The part of the tasks that find no free worker, where these are busy for as long as they are and tasks come at random times (Erlang's
+    /// formula): of one worker as much as it is busy, of many little until they hardly have a break.
+    pub(super) fn waiting_tasks(&self) -> f64 {
+        let busy = (1.0 - self.idle).clamp(0.0, 1.0);
+        let offered = busy * self.workers.len() as f64;
+        let lost = (1..=self.workers.len()).fold(1.0, |lost, count| offered * lost / (count as f64 + offered * lost));
+        if busy < 1.0 { lost / (1.0 - busy * (1.0 - lost)) } else { 1.0 }
+    }
+
+    /// How full it was, as a sentence without an end.
+    pub(super) fn says_how_full(&self) -> String {
+        const ALL_BUSY: f64 = 0.1;
+        let (count, name) = (self.workers.len(), &self.name);
+        if self.idle <= ALL_BUSY {
+            return format!("all {count} workers of {name} were busy");
+        }
+        let workers = format::count(count, "worker");
+        let (idle, waiting) = (format::percent(self.idle), format::percent(self.waiting_tasks()));
+        format!(
+            "{workers} of {name} had nothing to do for {idle} of the time only, so that about {waiting} of the tasks had to wait"
+        )
+    }
+
     fn of(comparison: &Comparison<'_>, name: &str, workers: BTreeSet<i64>, line: Line) -> Pool {
         let (period, time) = (&comparison.slow, &line.time);
         let takes_tasks = takes_tasks(comparison, &workers);
@@ -189,4 +212,22 @@ fn weights(samples: impl Iterator<Item = Sample>) -> BTreeMap<StackId, f64> {
     let mut weights = BTreeMap::new();
     samples.for_each(|sample| *weights.entry(sample.stack_id).or_default() += sample.weight_ns.max(0) as f64);
     weights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_workers_few_tasks_wait_until_they_hardly_have_a_break() {
+        let waiting = |workers: i64, busy: f64| {
+            let line = Line { time: Intervals::default(), beyond: 0.0 };
+            let (seen, idle, stack) = (busy, 1.0 - busy, StackId::default());
+            let pool = Pool { name: "pool-N".to_owned(), workers: (0..workers).collect(), line, seen, idle, stack };
+            (pool.waiting_tasks() * 100.0).round()
+        };
+        assert_eq!([0.0, 0.3, 0.7, 1.0].map(|busy| waiting(1, busy)), [0.0, 30.0, 70.0, 100.0]);
+        assert_eq!([0.5, 0.7, 0.9, 1.0].map(|busy| waiting(2, busy)), [33.0, 58.0, 85.0, 100.0]);
+        assert_eq!([0.5, 0.7, 0.9, 0.95].map(|busy| waiting(20, busy)), [0.0, 9.0, 55.0, 76.0]);
+    }
 }
