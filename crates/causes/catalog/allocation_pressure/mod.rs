@@ -40,6 +40,9 @@ const CYCLE_MAX_S: f64 = 5.0;
 /// By how much more than the rate the number of collections may grow, or it is a young generation that became smaller which makes them.
 const SMALLER: f64 = 1.5;
 
+/// So many times as many collections are not those of a young generation that became somewhat smaller.
+const MANY_MORE: f64 = 3.0;
+
 /// Growth of the length of pauses against that of their number from which it is something else that makes them long.
 const LENGTHENED: f64 = 4.0;
 
@@ -57,7 +60,7 @@ fn decide(comparison: &Comparison<'_>) -> Finding {
     }
     let eras = Eras::of(comparison);
     let Some(slow) = allocation_rate(&eras.slow) else {
-        return without_rate(&eras);
+        return without_rate(comparison, &eras);
     };
     let baseline = eras.baseline.as_ref().and_then(allocation_rate).filter(|rate| *rate > 0.0);
     let pauses = eras.both(|period| period.young_pauses().count() as f64 / period.seconds());
@@ -119,12 +122,26 @@ fn of_heap(comparison: &Comparison<'_>) -> String {
     })
 }
 
-fn without_rate(eras: &Eras<'_>) -> Finding {
-    if eras.slow.young_pauses().next().is_some() {
-        let says = "heap use before collections was not recorded, so the allocation rate is unknown";
+fn without_rate(comparison: &Comparison<'_>, eras: &Eras<'_>) -> Finding {
+    let count = eras.slow.young_pauses().count();
+    if count == 0 {
+        return Finding::absent("no collection in the slow time, so nothing was short of memory");
+    }
+    let says = "heap use before collections was not recorded, so the allocation rate is unknown";
+    let pauses = eras.both(|period| period.young_pauses().count() as f64 / period.seconds());
+    let are_more = count >= MIN_FOR_RATE && pauses.1.is_some_and(|before| pauses.0 >= MANY_MORE * before);
+    let has_room = heap_occupancy_after(comparison).is_some_and(|occupied| occupied < CROWDED);
+    if !are_more || !has_room || is_cheap(comparison, eras) || lengthened(eras) >= LENGTHENED {
         return Finding::unknown(says, "-Xlog:gc*:file=gc.log:time,uptime,level,tags");
     }
-    Finding::absent("no collection in the slow time, so nothing was short of memory")
+    let text = format!(
+        "{} young collections per second{}, though there is room after them; {says}{}",
+        format::number(pauses.0),
+        format::baseline(pauses.1, format::number),
+        of_heap(comparison)
+    );
+    let evidence = comparison.evidence("young collections", pauses, "1/s", "spans").of(&[span::GC_PAUSE]);
+    Finding::new(Support::Consistent, text).with(evidence).claiming(comparison, is_ours)
 }
 
 /// By how much more the pauses grew in length than in number.

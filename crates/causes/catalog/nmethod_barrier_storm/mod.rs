@@ -70,9 +70,8 @@ fn armed_by(comparison: &Comparison<'_>) -> (Vec<&'static str>, String) {
         Some(Origin::Explicit) => (vec!["explicit_gc"], "requested collections".to_owned()),
         Some(Origin::CodeCache) => (vec!["code_cache_churn"], "collections that free code".to_owned()),
         Some(Origin::Metaspace) => (Vec::new(), "collections for metaspace".to_owned()),
-        Some(Origin::Allocation | Origin::Timer | Origin::Other) => {
-            (Vec::new(), "the collector's ordinary cycles".to_owned())
-        }
+        Some(Origin::Allocation) => (vec!["allocation_pressure"], "the collector's ordinary cycles".to_owned()),
+        Some(Origin::Timer | Origin::Other) => (Vec::new(), "the collector's ordinary cycles".to_owned()),
         None => (Vec::new(), "collections that were not recorded".to_owned()),
     }
 }
