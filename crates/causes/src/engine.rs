@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fathom_evidence::Recording;
-use fathom_timeline::{Analysis, Intervals, Options as ExplainOptions, SlowInterval, Stop, ThreadState, analyse};
+use fathom_timeline::{
+    Analysis, Excess, Intervals, Options as ExplainOptions, SlowInterval, Slowdown, Stop, ThreadState, analyse,
+};
 
 use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Finding, Support};
@@ -18,8 +20,11 @@ use crate::{
     rhythm, summary,
 };
 
-/// A cause that names a mechanism answers a suspicion when it explains this part of it.
+/// Causes that were named answer a suspicion when they explain this part of it.
 const ANSWERS_SUSPICION: f64 = 0.5;
+
+/// The same where each request took more of the threads' time: that something was slower is known, and part of it may have no name.
+const ANSWERS_SUSPICION_OF_SERVICE: f64 = 0.2;
 
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
@@ -30,26 +35,47 @@ pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanati
 /// the recording has a time.
 pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -> Option<(Analysis<'a>, Explanation)> {
     let mut analysis = analyse(recording, options)?;
-    let answer = Answer::new(&analysis);
+    let mut answer = Answer::new(&analysis);
     // Who knows how long requests took knows whether it was slow.
     let is_known = options.slow.is_some() || analysis.account.exact_requests().is_some();
-    let suspicion = if is_known { None } else { analysis.suspicion() };
-    let Some((slowdown, excess)) = suspicion else {
-        let explanation = answer.explanation(&analysis);
-        return Some((analysis, explanation));
-    };
-    let asked = (std::mem::replace(&mut analysis.slowdown, slowdown), std::mem::replace(&mut analysis.excess, excess));
-    let suspected = Answer::new(&analysis);
-    let is_answered = suspected.explains_what_is_below_java() >= ANSWERS_SUSPICION;
-    // Beside a cause that was named the CPU that is wasted counts where it is more than that.
-    if is_answered && (!answer.names_a_cause() || suspected.below_java_ns >= answer.lost_ns) {
-        let explanation = suspected.explanation(&analysis);
-        return Some((analysis, explanation));
+    for suspicion in SUSPICIONS.iter().filter(|_| !is_known) {
+        let Some((slowdown, excess)) = (suspicion.slowdown)(&analysis) else { continue };
+        let (slowdown_before, excess_before) =
+            (std::mem::replace(&mut analysis.slowdown, slowdown), std::mem::replace(&mut analysis.excess, excess));
+        let suspected = Answer::new(&analysis);
+        if (suspicion.is_answered)(&suspected, &answer) {
+            answer = suspected;
+            break;
+        }
+        (analysis.slowdown, analysis.excess) = (slowdown_before, excess_before);
     }
-    (analysis.slowdown, analysis.excess) = asked;
     let explanation = answer.explanation(&analysis);
     Some((analysis, explanation))
 }
+
+/// Seconds that may have been slow: only causes that explain them make them so.
+struct Suspicion {
+    slowdown: fn(&Analysis<'_>) -> Option<(Slowdown, Excess)>,
+    /// Whether what the causes say of it is better than the answer without it.
+    is_answered: fn(&Answer, &Answer) -> bool,
+}
+
+const SUSPICIONS: [Suspicion; 2] = [
+    Suspicion {
+        slowdown: |analysis| analysis.suspicion(),
+        // Beside a cause that was named the CPU that is wasted counts where it is more than that.
+        is_answered: |suspected, answer| {
+            suspected.explains_what_is_below_java() >= ANSWERS_SUSPICION
+                && (!answer.names_a_cause() || suspected.below_java_ns >= answer.lost_ns)
+        },
+    },
+    Suspicion {
+        slowdown: |analysis| analysis.suspicion_of_service(),
+        is_answered: |suspected, answer| {
+            !answer.names_a_cause() && suspected.explained_by_named() >= ANSWERS_SUSPICION_OF_SERVICE
+        },
+    },
+];
 
 /// What the causes say about one choice of slow seconds.
 struct Answer {
@@ -78,6 +104,12 @@ impl Answer {
 
     fn names_a_cause(&self) -> bool {
         self.judged.iter().any(|judged| judged.verdict.verdict <= Verdict::Likely)
+    }
+
+    /// The part of the lost time that causes explain which are named.
+    fn explained_by_named(&self) -> f64 {
+        let named = self.judged.iter().filter(|judged| judged.verdict.verdict <= Verdict::Likely);
+        0.0 + named.map(|judged| judged.verdict.share).sum::<f64>()
     }
 
     /// The part of the time below Java that causes explain whose mechanism was seen.

@@ -4,12 +4,12 @@
 //! stands in line because of it belongs to it. Where several requests share a connection only their number is known: then it is
 //! what threads lost for each, and how long a stop delays what comes in it.
 
-use fathom_timeline::{Flaw, ThreadState};
+use fathom_timeline::{Flaw, SignalKind, ThreadState};
 
 use crate::chains::Judged;
 use crate::comparison::Comparison;
 use crate::explanation::{Cost, Evidence};
-use crate::measure::requests::{are_multiplexed, arrivals_per_second};
+use crate::measure::requests::{are_multiplexed, arrivals_per_second, sum_of};
 use crate::period::Period;
 
 /// The mean of fewer requests is chance.
@@ -43,8 +43,8 @@ pub(crate) fn figure(comparison: &Comparison<'_>) -> Option<Evidence> {
 /// that differ by less than how exactly requests were measured say nothing.
 fn means(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
     let account = &comparison.analysis.account;
-    account.requests_as_work().filter(|_| comparison.is_slow())?;
-    let least_ns = match account.requests_flaw {
+    account.requests_as_work().filter(|_| comparison.is_slow() && !is_by_arrivals(comparison))?;
+    let uncertain_ns = match account.requests_flaw {
         None | Some(Flaw::Multiplexed(_)) => 0.0,
         Some(Flaw::Coarse { uncertain_ns, .. }) => uncertain_ns,
         Some(Flaw::Few | Flaw::Contradicted { .. }) => return None,
@@ -52,21 +52,27 @@ fn means(comparison: &Comparison<'_>) -> Option<(f64, Option<f64>)> {
     // Requests to other ports say nothing about these.
     let has_same_port = comparison.analysis.baseline_recording.as_ref().is_none_or(|other| other.has_same_port);
     let baseline = comparison.baseline.as_ref().filter(|_| has_same_port).and_then(mean_ns);
-    let slow_ns = mean_ns(&comparison.slow)?;
-    (slow_ns - baseline.unwrap_or(0.0) >= least_ns).then_some((slow_ns, baseline))
+    let (slow_ns, count) = mean_ns(&comparison.slow)?;
+    let (usual_ns, least_count) = baseline.map_or((0.0, count), |(ns, usual_count)| (ns, count.min(usual_count)));
+    // The errors of single ones cancel out; what is left is well below this.
+    let least_ns = uncertain_ns / least_count.sqrt();
+    (slow_ns - usual_ns >= least_ns).then_some((slow_ns, baseline.map(|(ns, _)| ns)))
 }
 
-fn mean_ns(period: &Period<'_>) -> Option<f64> {
-    let begun = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
-    let (count, sum_ns) = begun.fold((0.0, 0.0), |(count, sum_ns), request| {
-        (count + request.weight, sum_ns + request.weight * request.duration_ns() as f64)
-    });
-    (count >= MIN_REQUESTS).then(|| sum_ns / count)
+/// The mean latency, and of how many.
+fn mean_ns(period: &Period<'_>) -> Option<(f64, f64)> {
+    let (count, sum_ns) = sum_of(period);
+    (count >= MIN_REQUESTS).then(|| (sum_ns / count, count))
+}
+
+/// Whether the slow time is that in which arrivals of data cost more: the requests that were measured are not those that were late.
+fn is_by_arrivals(comparison: &Comparison<'_>) -> bool {
+    comparison.slowdown.signals.contains(&SignalKind::TimeInService)
 }
 
 /// How often data came in the slow time to the port that got most, where requests share connections.
 fn arrivals(comparison: &Comparison<'_>) -> Option<f64> {
-    let is_meant = comparison.is_slow() && are_multiplexed(comparison);
+    let is_meant = comparison.is_slow() && (are_multiplexed(comparison) || is_by_arrivals(comparison));
     let count = arrivals_per_second(&comparison.slow).filter(|_| is_meant)? * comparison.slow.seconds();
     (count >= MIN_REQUESTS).then_some(count)
 }

@@ -354,6 +354,8 @@ details! {
         window_full_ns: i64,
         /// How far its length may be off, in ns, where it is from looks at the connection now and then; absent where each byte was seen, 0 where each was seen in a capture of packets. Neither who answered it nor when it was read is known then.
         uncertain_ns: i64,
+        /// What the kernel's clock shows of its length, in ns, if that is less than how far the length may be off. It is too short or too long by up to a tick; the mean over many requests is neither.
+        ticks_ns: i64,
     }
     /// Of `call`.
     Call {
@@ -383,6 +385,8 @@ details! {
         unsent_for: String,
         /// How far its length may be off, in ns, where it is from looks at the connection now and then; absent where each byte was seen. Who sent it is not known then, and the answer ends with its last byte.
         uncertain_ns: i64,
+        /// The same as of a request.
+        ticks_ns: i64,
     }
     /// Of `host_stall`.
     HostStall {

@@ -174,7 +174,8 @@ impl Both<'_> {
     /// stays in the total; not for [`QUEUEING`] times as long as what is known: others may be in a queue behind it.
     fn add_lateness(&self, states: &mut Vec<StateExcess>) {
         // What is only suspected is asked about where no requests clear it: those that there are say little of it.
-        let is_suspected = self.slowdown.signals.contains(&SignalKind::BelowJava);
+        let signals = &self.slowdown.signals;
+        let is_suspected = [SignalKind::BelowJava, SignalKind::TimeInService].iter().any(|kind| signals.contains(kind));
         let Some(late) = self.account.lateness.as_ref().filter(|_| !is_suspected) else {
             // A recorder leaves short waits out, so that a thread that is idle for longer seems to wait more.
             let unnamed = states.iter_mut().filter(|excess| excess.state == ThreadState::Blocked(Wait::Unnamed));

@@ -169,6 +169,16 @@ impl Analysis<'_> {
         Some((slowdown, excess))
     }
 
+    /// The same question where nothing tells how long requests took: what threads did in the seconds in which each arrival of data
+    /// took more of their time.
+    pub fn suspicion_of_service(&self) -> Option<(Slowdown, Excess)> {
+        let other = self.baseline_recording.as_ref();
+        let options = SlowdownOptions { slow: None, levels: other.map_or(&[][..], |other| &other.levels) };
+        let slowdown = slowdown::suspect_service(&self.sources, &self.account, &options)?;
+        let excess = compare(&self.account, &slowdown, other);
+        Some((slowdown, excess))
+    }
+
     /// All that was lost or ran in the recording, against nothing at all: where nothing was slow, that is what was seen.
     pub fn everything(&self) -> Excess {
         let grid = self.account.grid;

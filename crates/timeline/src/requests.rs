@@ -41,25 +41,25 @@ impl Requests {
     pub(crate) fn of(sources: &Sources<'_>) -> Option<Requests> {
         let grid = sources.grid;
         let mut latencies: Vec<Vec<(i64, f64)>> = vec![Vec::new(); grid.len];
-        let mut under_way_ns = grid.zeros();
+        let [mut under_way_ns, mut sum_ns] = [grid.zeros(), grid.zeros()];
         let mut longest_ns: Vec<Option<f64>> = vec![None; grid.len];
         let mut silences = Silences::new(grid);
         for request in sources.traffic.requests() {
             silences.begins(&request);
             let duration_ns = request.duration_ns();
+            let counted_ns = request.counted_ns.max(0) as f64 * request.weight;
             if let Some(bucket) = grid.bucket_of(request.from_ns) {
                 latencies[bucket].push((duration_ns, request.weight));
+                sum_ns[bucket] += counted_ns;
             }
             for longest in &mut longest_ns[touched(grid, request.from_ns, request.to_ns)] {
                 *longest = Some(longest.unwrap_or(0.0).max(duration_ns as f64));
             }
-            let under_way = duration_ns.max(0) as f64 * request.weight;
-            grid.spread(&mut under_way_ns, request.from_ns, request.to_ns, under_way);
+            grid.spread(&mut under_way_ns, request.from_ns, request.to_ns, counted_ns);
         }
-        let sum = |bucket: &Vec<(i64, f64)>, of: fn(&(i64, f64)) -> f64| 0.0 + bucket.iter().map(of).sum::<f64>();
         let requests = latencies.iter().any(|bucket| !bucket.is_empty()).then(|| Requests {
-            count: latencies.iter().map(|bucket| sum(bucket, |one| one.1)).collect(),
-            sum_ns: latencies.iter().map(|bucket| sum(bucket, |one| one.0 as f64 * one.1)).collect(),
+            count: latencies.iter().map(|bucket| weight(bucket)).collect(),
+            sum_ns,
             p50_ns: (0..grid.len).map(|index| median_around(&latencies, index)).collect(),
             p99_ns: latencies.iter_mut().map(|bucket| quantile(bucket, 0.99)).collect(),
             longest_ns,
@@ -112,24 +112,44 @@ impl Requests {
         (count > 0.0).then(|| sum / count)
     }
 
+    /// The mean latency of a bucket and the two beside it, in ns, with those around where they are few: one long request moves that of
+    /// one bucket.
+    pub(crate) fn mean_around_ns(&self, bucket: usize) -> Option<f64> {
+        let count = |at: usize| self.count[at];
+        let around = enough_around(self.count.len(), bucket, 1, count);
+        (count(bucket) > 0.0).then(|| self.mean_ns(around))?
+    }
+
     /// What 99 of 100 requests of some buckets stay below, in ns: within that a single one varies by itself.
     pub(crate) fn varies_to_ns(&self, buckets: impl Iterator<Item = usize>) -> Option<f64> {
         median(buckets.filter_map(|index| self.p99_ns[index]).collect())
     }
 }
 
-/// The median of a bucket's requests. Of a few it is chance, most of all of long polls, which take some seconds each: then those of
-/// the buckets around it count as well, as far as is needed. A change has the same edge then; what is shorter the 99th percentile tells.
+/// The median of a bucket's requests, with those around where they are few.
 fn median_around(latencies: &[Vec<(i64, f64)>], index: usize) -> Option<f64> {
-    const MIN_FOR_MEDIAN: f64 = 20.0;
-    const FURTHEST_BUCKETS: usize = 5;
     if latencies[index].is_empty() {
         return None;
     }
-    let around = |far: usize| &latencies[index.saturating_sub(far)..(index + far + 1).min(latencies.len())];
-    let count = |far: usize| around(far).iter().flatten().map(|one| one.1).sum::<f64>();
-    let far = (0..FURTHEST_BUCKETS).find(|far| count(*far) >= MIN_FOR_MEDIAN).unwrap_or(FURTHEST_BUCKETS);
-    quantile(&mut around(far).concat(), 0.5)
+    let around = enough_around(latencies.len(), index, 0, |at| weight(&latencies[at]));
+    quantile(&mut latencies[around].concat(), 0.5)
+}
+
+/// The buckets whose requests tell what is usual about one of them. Of a few it is chance, most of all of long polls, which take some
+/// seconds each: then those around it count as well, as far as is needed, and `least` in any case. A change has the same edge then; what is shorter the 99th
+/// percentile tells.
+pub(crate) fn enough_around(len: usize, index: usize, least: usize, count: impl Fn(usize) -> f64) -> Range<usize> {
+    const MIN_REQUESTS: f64 = 20.0;
+    const FURTHEST_BUCKETS: usize = 5;
+    let around = |far: usize| index.saturating_sub(far)..(index + far + 1).min(len);
+    let is_enough = |far: &usize| around(*far).map(&count).sum::<f64>() >= MIN_REQUESTS;
+    around((least..FURTHEST_BUCKETS).find(is_enough).unwrap_or(FURTHEST_BUCKETS))
+}
+
+/// How many some requests stand for.
+fn weight(latencies: &[(i64, f64)]) -> f64 {
+    // `sum()` of an empty iterator of floats is -0.0.
+    0.0 + latencies.iter().map(|(_, weight)| weight).sum::<f64>()
 }
 
 /// By how much requests were late, bucket by bucket.

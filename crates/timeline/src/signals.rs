@@ -10,6 +10,7 @@ pub(crate) mod latency;
 mod pools;
 pub(crate) mod rare;
 mod rows;
+pub(crate) mod service;
 mod unread;
 
 use std::ops::Range;
@@ -35,6 +36,14 @@ pub(crate) struct Signal {
     /// One value per bucket.
     pub(crate) values: Vec<f64>,
     pub(crate) limits: Limits,
+}
+
+/// A signal that varies much from second to second.
+pub(crate) struct Smoothed {
+    /// The mean of each second and those around it.
+    pub(crate) signal: Signal,
+    /// That of each second alone.
+    pub(crate) single: Vec<f64>,
 }
 
 impl Signal {

@@ -3,6 +3,7 @@
 mod baseline;
 mod gaps;
 mod regimes;
+mod suspected;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,13 +14,14 @@ use crate::grid::{BUCKET_NS, Grid};
 use crate::intervals::Intervals;
 use crate::median::median;
 use crate::requests::Requests;
-use crate::signals::{self, Signal, SignalKind, runs};
+use crate::requests::quality::Flaw;
+use crate::signals::{self, Signal, SignalKind, Smoothed, runs};
 use crate::sources::Sources;
-use crate::startup::Startup;
 use crate::states::{Layer, Origin, Scope, ThreadState};
 use crate::suspicion;
 use baseline::{BASELINE_MIN_BUCKETS, around, baseline, near};
 pub(crate) use regimes::Regime;
+pub(crate) use suspected::{suspect, suspect_service};
 
 /// Slow stretches closer than this belong together, in buckets.
 const JOIN_BUCKETS: usize = 3;
@@ -221,6 +223,16 @@ struct Detection {
 }
 
 impl Detection {
+    /// A signal that is higher for long. The first and the last of its seconds may be so only by those beside them.
+    fn of_lasting(account: &Account, Smoothed { signal, single }: Smoothed) -> Option<Detection> {
+        let (mut slow, threshold) = signals::lasting::find(&signal, account.startup.warm_up_buckets)?;
+        for (start, end) in runs(&slow) {
+            let ends = [start, start + 1, end - 2, end - 1];
+            ends.into_iter().filter(|index| single[*index] < threshold).for_each(|index| slow[index] = false);
+        }
+        Some(Detection { signal, slow, threshold })
+    }
+
     /// How many threads are lost in the slow seconds, in all; of what is not counted in threads none.
     fn lost_threads(&self) -> f64 {
         let slow = self.signal.values.iter().zip(&self.slow).filter(|(_, slow)| **slow);
@@ -326,14 +338,21 @@ fn or_rare_requests(sources: &Sources<'_>, account: &Account, mut found: Vec<Det
     found
 }
 
-/// Where nothing is slow by itself, requests may take longer for long.
+/// Where nothing is slow by itself, requests may take longer for long. Where each is known to some ms only, their mean is known better,
+/// and tells it beside what else is slow.
 fn or_longer_for_long(account: &Account, mut found: Vec<Detection>) -> Vec<Detection> {
-    if account.requests_as_work().is_none() || found.iter().any(|one| one.slow.contains(&true)) {
+    if account.requests_as_work().is_none() {
         return found;
     }
-    for one in &mut found {
-        let lasting = signals::lasting::find(&one.signal, account.startup.warm_up_buckets);
-        (one.slow, one.threshold) = lasting.unwrap_or((std::mem::take(&mut one.slow), one.threshold));
+    let is_slow = |found: &[Detection]| found.iter().any(|one| one.slow.contains(&true));
+    if !is_slow(&found) {
+        for one in &mut found {
+            let lasting = signals::lasting::find(&one.signal, account.startup.warm_up_buckets);
+            (one.slow, one.threshold) = lasting.unwrap_or((std::mem::take(&mut one.slow), one.threshold));
+        }
+    }
+    if !is_slow(&found) || matches!(account.requests_flaw, Some(Flaw::Coarse { .. })) {
+        found.extend(signals::latency::mean(account).and_then(|mean| Detection::of_lasting(account, mean)));
     }
     found
 }
@@ -361,23 +380,6 @@ fn is_felt(requests: &Requests, slow: &[usize], others: &[usize]) -> bool {
 /// The longest request of a second, its 99th percentile or its median is that many times as long, at the middle, when requests
 /// feel what is lost.
 const MIN_FELT_RATIO: f64 = 1.3;
-
-/// What the signals tell, and the seconds in which code below Java used more CPU than in others; nothing where there are none.
-pub(crate) fn suspect(
-    sources: &Sources<'_>,
-    account: &Account,
-    options: &SlowdownOptions<'_>,
-    other: Option<(&Sources<'_>, &Account)>,
-) -> Option<Slowdown> {
-    let quiet =
-        |(sources, account)| Some(suspicion::signal(sources, account)?.quiet(Startup::default(), &account.idle));
-    let suspected = detect(suspicion::signal(sources, account)?, account, other.and_then(quiet));
-    suspected.slow.contains(&true).then(|| {
-        let (highest, mut found) = found(sources, account, options);
-        found.push(suspected);
-        Slowdown { highest, ..together(account, found, &[]) }
-    })
-}
 
 /// What the signals tell taken together. What `others` tell is not slow here, but no baseline either.
 fn together(account: &Account, detected: Vec<Detection>, others: &[Detection]) -> Slowdown {

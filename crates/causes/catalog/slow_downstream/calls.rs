@@ -48,6 +48,19 @@ pub(super) fn are_more(comparison: &Comparison<'_>) -> bool {
     now > 0.0 && growth::grew((now, before))
 }
 
+/// Whether calls that looks at connections found take as long as in the baseline, on average: then there are more of them, or threads wait
+/// for something else.
+pub(super) fn are_as_long(comparison: &Comparison<'_>) -> bool {
+    const MIN_CALLS: f64 = 100.0;
+    let (now, before) = calls::coarse(comparison, is_service);
+    let is_known = |calls: &Calls| calls.count >= MIN_CALLS && calls.is_mean_known();
+    let as_long = |(peer, now): (&&str, &Calls)| {
+        let usual = before.as_ref().and_then(|before| before.get(peer)).filter(|usual| is_known(usual));
+        is_known(now) && usual.is_some_and(|usual| now.mean_ns() < calls::SLOWER * usual.mean_ns())
+    };
+    !now.is_empty() && now.iter().all(as_long)
+}
+
 fn slower(comparison: &Comparison<'_>, slowest: &Slowest<'_>, waiting: &Evidence) -> Finding {
     let (support, mean) = (slowest.support(comparison), slowest.mean(comparison));
     let mut says = format!("{}: delays of this process are not in it", slowest.says());

@@ -102,7 +102,11 @@ fn by_looks(comparison: &Comparison<'_>) -> Option<Finding> {
         &[span::SAMPLED_WAIT],
     )?;
     let is_crowded = cpu_shortage(comparison).by_others.is_some();
-    let support = if is_crowded || calls::are_more(comparison) { Support::Weak } else { Support::Consistent };
+    let support = if is_crowded || calls::are_more(comparison) || calls::are_as_long(comparison) {
+        Support::Weak
+    } else {
+        Support::Consistent
+    };
     Some(Finding { support: found.support.max(support), ..found })
 }
 

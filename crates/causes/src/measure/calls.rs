@@ -45,6 +45,11 @@ impl Calls {
         self.total_ns / self.count.max(1.0)
     }
 
+    /// Whether the mean of coarse ones is known: where the length of a single one is cut at the coarseness, their mean is no less.
+    pub fn is_mean_known(&self) -> bool {
+        self.mean_ns() < self.coarse_ns as f64
+    }
+
     /// The longest that one can have taken on average, but for the coarseness, in ns.
     fn at_most_ns(&self) -> f64 {
         (self.total_ns + self.longer_ns) / self.count.max(1.0)
@@ -63,7 +68,7 @@ impl Calls {
     fn add(&mut self, call: &Call) {
         self.count += call.weight;
         self.unanswered += if call.is_answered { 0.0 } else { call.weight };
-        self.total_ns += call.peer_ns as f64 * call.weight;
+        self.total_ns += call.counted_ns as f64 * call.weight;
         self.until_read_ns += call.to_ns.saturating_sub(call.from_ns).max(0) as f64 * call.weight;
         self.longest_ns = self.longest_ns.max(call.peer_ns);
         self.longer_ns += call.uncertain_ns.saturating_sub(self.coarse_ns).max(0) as f64 * call.weight;
@@ -120,8 +125,16 @@ impl Slowest<'_> {
             Some(_) if self.as_before_ns().is_some() => Support::Absent,
             _ if self.may_lack_cpus(comparison) || is_crowded && !finds_a_cpu(comparison) => Support::Weak,
             Some(_) if !is_crowded => Support::Observed,
+            None if self.is_new_and_quick(comparison) => Support::Weak,
             _ => Support::Consistent,
         }
+    }
+
+    /// Whether it was not called before, and takes no longer than requests took then: that it is called is what changed.
+    fn is_new_and_quick(&self, comparison: &Comparison<'_>) -> bool {
+        let Some(baseline) = &comparison.baseline else { return false };
+        let (count, sum_ns) = requests::sum_of(baseline);
+        self.usual_ns.is_none() && count > 0.0 && self.calls.mean_ns() * count < SLOWER * sum_ns
     }
 
     /// Whether the peer is on this host, and other processes took its CPUs.
@@ -178,6 +191,9 @@ pub fn by_peer<'a>(period: &Period<'a>, select: impl Fn(&str) -> bool) -> HashMa
     of_peers(period, period.sources.traffic.calls(), select)
 }
 
+/// Calls by the name of their peer.
+type ByPeer<'a> = HashMap<&'a str, Calls>;
+
 fn of_peers<'a>(period: &Period<'a>, calls: &[Call], select: impl Fn(&str) -> bool) -> HashMap<&'a str, Calls> {
     let coarse_ns = calls.iter().map(|call| call.uncertain_ns).min().unwrap_or(0);
     let mut peers: HashMap<&str, Calls> = HashMap::new();
@@ -203,10 +219,15 @@ pub fn slowest<'a>(
 /// The same for calls found by polling connections, and only if they became longer by more than the error of their lengths:
 /// polling rules nothing out.
 pub fn slowest_of_coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> Option<Slowest<'a>> {
-    let coarse = |period: &Period<'a>| of_peers(period, period.sources.traffic.coarse_calls(), &select);
-    let (slow, before) = (coarse(&comparison.slow), comparison.baseline.as_ref().map(coarse));
+    let (slow, before) = coarse(comparison, select);
     of_most(comparison, &slow, before)
         .filter(|found| found.usual_ns.is_some_and(|usual_ns| found.is_slower_than(usual_ns)))
+}
+
+/// The same calls by peer, in the slow time and in the baseline.
+pub fn coarse<'a>(comparison: &Comparison<'a>, select: impl Fn(&str) -> bool) -> (ByPeer<'a>, Option<ByPeer<'a>>) {
+    let of = |period: &Period<'a>| of_peers(period, period.sources.traffic.coarse_calls(), &select);
+    (of(&comparison.slow), comparison.baseline.as_ref().map(of))
 }
 
 fn of_most<'a>(

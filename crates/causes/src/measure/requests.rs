@@ -43,11 +43,9 @@ pub fn longer_ns(comparison: &Comparison<'_>) -> Option<f64> {
 }
 
 /// How many requests began in a period, and the sum of their lengths in ns.
-fn sum_of(period: &Period<'_>) -> (f64, f64) {
+pub fn sum_of(period: &Period<'_>) -> (f64, f64) {
     let within = period.sources.traffic.requests().filter(|request| period.time.contains(request.from_ns));
-    within.fold((0.0, 0.0), |(count, sum_ns), one| {
-        (count + one.weight, sum_ns + one.weight * one.duration_ns().max(0) as f64)
-    })
+    within.fold((0.0, 0.0), |(count, sum_ns), one| (count + one.weight, sum_ns + one.weight * one.counted_ns as f64))
 }
 
 /// Whether a rate grew because there were more requests, as far as these were counted.

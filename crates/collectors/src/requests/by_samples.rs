@@ -297,6 +297,7 @@ impl BySamples {
             overlapping: is_several.then_some(true),
             unanswered: told.is_unanswered.then_some(true),
             uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
+            ticks_ns: self.ticks_ns(told),
             ..Request::default()
         }
     }
@@ -309,8 +310,14 @@ impl BySamples {
             overlapping: is_several.then_some(true),
             unanswered: told.is_unanswered.then_some(true),
             uncertain_ns: Some(self.shortest_ns.saturating_add(told.longer_ns)),
+            ticks_ns: self.ticks_ns(told),
             ..Call::default()
         }
+    }
+
+    /// What the kernel's clock shows of a length that is not known so closely.
+    fn ticks_ns(&self, told: &Told) -> Option<i64> {
+        (told.duration_ns < self.shortest_ns).then_some(told.duration_ns)
     }
 
     fn tell(&mut self, found: &mut Recording) {

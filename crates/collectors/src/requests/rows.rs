@@ -49,6 +49,7 @@ fn request(exchange: &Exchange, endpoint: &Endpoint) -> Request {
         unsent_for: exchange.unsent_for().map(str::to_owned),
         window_full_ns: (exchange.window_full_ns > 0).then_some(exchange.window_full_ns),
         uncertain_ns: None,
+        ticks_ns: None,
     }
 }
 
@@ -67,6 +68,7 @@ fn call(exchange: &Exchange, endpoint: &Endpoint) -> Call {
         unsent_ns: (exchange.unsent_ns > 0).then_some(exchange.unsent_ns),
         unsent_for: exchange.unsent_for().map(str::to_owned),
         uncertain_ns: None,
+        ticks_ns: None,
     }
 }
 

@@ -39,11 +39,15 @@ pub(crate) fn lanes(analysis: &Analysis<'_>, axis: &Axis, threads: &Threads) -> 
 
 /// The signals that told slow seconds.
 fn slow_signals(analysis: &Analysis<'_>, axis: &Axis) -> Vec<Lane> {
-    let median = |kind| if kind == SignalKind::MedianLatency { "median " } else { "" };
+    let which = |kind| match kind {
+        SignalKind::MedianLatency => "median ",
+        SignalKind::MeanLatency => "mean ",
+        _ => "",
+    };
     let told = analysis.slowdown.detected.iter().map(|told| Lane {
-        id: format!("slowdown.{}{}", median(told.kind).replace(' ', "."), told.kind.name()),
+        id: format!("slowdown.{}{}", which(told.kind).replace(' ', "."), told.kind.name()),
         group: words::PAIN,
-        title: format!("{}{}", median(told.kind), words::title(told.kind.name())),
+        title: format!("{}{}", which(told.kind), words::title(told.kind.name())),
         says: "The signal that tells slow seconds.".to_owned(),
         unit: told.kind.unit(),
         kind: LaneKind::Counter,

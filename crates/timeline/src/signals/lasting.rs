@@ -20,6 +20,9 @@ const MIN_BEFORE: usize = 5;
 /// How many times as long requests take, at the middle: what a change of a release is taken back for.
 const MIN_RATIO: f64 = 4.0 / 3.0;
 
+/// The limit is not further below the stretch than this, where the others are at nothing.
+const FAR: f64 = 4.0;
+
 /// One in so many seconds may lie on the other side of the limit.
 const STRAYS: usize = 10;
 
@@ -30,13 +33,14 @@ const MAX_STEPS: usize = 2_000;
 pub(crate) fn find(signal: &Signal, from_bucket: usize) -> Option<(Vec<bool>, f64)> {
     let least_ns = match signal.kind {
         SignalKind::RequestLatency => JITTER_P99_NS,
-        SignalKind::MedianLatency => UNNOTICED_NS,
+        SignalKind::MedianLatency | SignalKind::MeanLatency | SignalKind::TimeInService => UNNOTICED_NS,
         _ => return None,
     };
     let known = signal.values.iter().copied().enumerate().skip(from_bucket).filter(|(_, value)| value.is_finite());
     let (seconds, values): (Vec<usize>, Vec<f64>) = known.unzip();
     let stretch = highest(&ranks(&values))?;
     let limit_ns = apart(&values, &stretch, least_ns)?;
+    let stretch = with_neighbours(&values, stretch, limit_ns);
     let mut slow = vec![false; signal.values.len()];
     slow[seconds[stretch.start]..=seconds[stretch.end - 1]].fill(true);
     Some((slow, limit_ns))
@@ -58,12 +62,20 @@ fn highest(ranks: &[f64]) -> Option<Range<usize>> {
     leaves_enough.max_by(|a, b| height(a).total_cmp(&height(b)))
 }
 
-/// The limit between a stretch and the others, where they hardly overlap and are far enough apart.
+/// The stretch and the seconds at its ends that are above the limit as well: where most is slow, their ranks are in the middle.
+fn with_neighbours(values: &[f64], stretch: Range<usize>, limit_ns: f64) -> Range<usize> {
+    let above = |value: &&f64| **value >= limit_ns;
+    let before = values[..stretch.start].iter().rev().take_while(above).count();
+    let after = values[stretch.end..].iter().take_while(above).count();
+    stretch.start - before..stretch.end + after
+}
+
+/// The limit between a stretch and the others, where they hardly overlap and are far enough apart. The seconds at its ends are partly both.
 fn apart(values: &[f64], stretch: &Range<usize>, least_ns: f64) -> Option<f64> {
-    let inside = &values[stretch.clone()];
-    let outside = [&values[..stretch.start], &values[stretch.end..]].concat();
+    let inside = &values[stretch.start + 1..stretch.end - 1];
+    let outside = [&values[..stretch.start - 1], values.get(stretch.end + 1..).unwrap_or_default()].concat();
     let (high_ns, usual_ns) = (median(inside.to_vec())?, median(outside.clone())?);
-    let limit_ns = (high_ns * usual_ns).sqrt();
+    let limit_ns = (high_ns * usual_ns).sqrt().max(high_ns / FAR);
     let are_few = |of: &[f64], is_stray: &dyn Fn(f64) -> bool| {
         of.iter().filter(|value| is_stray(**value)).count() * STRAYS <= of.len()
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Signal, SignalKind};
+use super::{Signal, SignalKind, Smoothed, forget_disturbed};
 use crate::account::Account;
 use crate::median::{above_part, median};
 use crate::requests::{NOTICED_NS, Requests};
@@ -20,6 +20,19 @@ pub(super) fn all(account: &Account) -> Vec<Signal> {
     let Some(requests) = &account.requests else { return Vec::new() };
     let latencies = [(SignalKind::RequestLatency, &requests.p99_ns), (SignalKind::MedianLatency, &requests.p50_ns)];
     latencies.map(|(kind, values)| Signal::new(kind, smooth(values))).to_vec()
+}
+
+/// How long they took on average, which is known best where each is known to a few ticks of a clock only.
+pub(crate) fn mean(account: &Account) -> Option<Smoothed> {
+    let requests = account.requests.as_ref()?;
+    let known = |ns: Option<f64>| ns.unwrap_or(f64::NAN);
+    let smooth = (0..account.grid.len).map(|index| known(requests.mean_around_ns(index))).collect();
+    let mut signal = Signal::new(SignalKind::MeanLatency, smooth);
+    forget_disturbed(&mut signal.values, account);
+    Some(Smoothed {
+        signal,
+        single: (0..account.grid.len).map(|index| known(requests.mean_ns(index..index + 1))).collect(),
+    })
 }
 
 /// Where about half of the requests are of a quick kind, the median jumps from one kind to the other when their shares change a little. A
@@ -88,5 +101,37 @@ impl Signal {
         let spread =
             median(logs.clone()).and_then(|middle| median(logs.iter().map(|log| (log - middle).abs()).collect()));
         spread.map_or(0.0, |spread| quiet * (spread * DEVIATIONS).exp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_evidence::Recording;
+    use fathom_evidence::kinds::span;
+
+    use crate::traffic::users::AT_SOCKETS;
+    use crate::{Options, SignalKind, analyse};
+
+    const MS: i64 = 1_000_000;
+
+    /// A minute of 50 requests a second that looks at connections know to 8 ms, which take so long from second 20 on, instead of 1.5 ms.
+    fn slow_time(us: i64) -> Option<(i64, i64, SignalKind)> {
+        let mut recording = Recording::default();
+        for nth in 0..3_000 {
+            let lasts_us = if (1_000..2_000).contains(&nth) { us } else { 1_500 };
+            // What a clock of 4 ms shows of it, by where in its tick it begins.
+            let ticks = (nth * 1_700 % 4_000 + lasts_us) / 4_000;
+            let detail = format!(r#"{{"port":8080,"uncertain_ns":8000000,"ticks_ns":{}}}"#, ticks * 4 * MS);
+            recording.add_span(nth * 20 * MS, 8 * MS, 0, span::REQUEST, ":8080", &detail, AT_SOCKETS);
+        }
+        let analysis = analyse(&recording, &Options::default()).unwrap();
+        let slow = analysis.slowdown.intervals.first()?;
+        Some((slow.from_ns / (1_000 * MS), slow.to_ns / (1_000 * MS), slow.signal))
+    }
+
+    #[test]
+    fn requests_that_are_known_to_8_ms_have_a_mean() {
+        assert_eq!(slow_time(3_000), Some((20, 40, SignalKind::MeanLatency)));
+        assert_eq!(slow_time(1_700), None);
     }
 }

@@ -127,6 +127,15 @@ signals! {
     // Single requests do not move a median.
     MedianLatency = Row { says: "requests took up to {} (median of a second)",
         limits: Limits { factor: 2.0, ..LATENCY }, ..REQUESTS },
+    /// Mean of the requests' latency, in ns: only asked for when no other signal tells slow time.
+    // A single request moves it, so it has to be higher for long (`lasting`).
+    MeanLatency = Row { says: "requests took up to {} (mean of a second)",
+        limits: Limits { floor: f64::INFINITY, ..LATENCY }, ..REQUESTS },
+    /// Thread time at work for each arrival of data, in ns: only asked for when no other signal leads to a cause.
+    // Other work moves it as well, so it has to be higher for long (`lasting`).
+    TimeInService = Row { name: "time_in_service",
+        says: "threads were at work, or waited, for up to {} for each arrival of data",
+        limits: Limits { floor: f64::INFINITY, ..LATENCY }, ..REQUESTS },
     /// Share of the requests of a second that were late, where those are few of all but more than at other times.
     // Late requests that are no more than this part of all do not show in a percentile.
     RareRequests = Row { name: "rare_requests",

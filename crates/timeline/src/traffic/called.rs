@@ -53,7 +53,19 @@ mod tests {
     fn call(from_ns: i64, to_ns: i64, tid: i64) -> Call {
         let peer_ns = to_ns - from_ns;
         let (peer, weight) = (StrId::default(), 1.0);
-        Call { peer, tid, from_ns, peer_ns, to_ns, is_answered: true, weight, unsent: None, uncertain_ns: 0 }
+        let counted_ns = peer_ns;
+        Call {
+            peer,
+            tid,
+            from_ns,
+            peer_ns,
+            to_ns,
+            is_answered: true,
+            weight,
+            unsent: None,
+            uncertain_ns: 0,
+            counted_ns,
+        }
     }
 
     #[test]

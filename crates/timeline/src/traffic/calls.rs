@@ -32,6 +32,8 @@ pub struct Call {
     pub unsent: Option<Unsent>,
     /// How far its length may be off; 0 where each byte was seen.
     pub uncertain_ns: i64,
+    /// What `peer_ns` adds to a sum of lengths: one that is known to some ticks of a clock may seem longer than it was.
+    pub counted_ns: i64,
 }
 
 /// The calls of a recording.
@@ -64,23 +66,25 @@ impl Calls {
             if is_own || detail.overlapping.unwrap_or(false) {
                 continue;
             }
-            let peer_ns = detail.peer_ns.unwrap_or(row.duration_ns).max(0);
+            let until_answer_ns = detail.peer_ns.unwrap_or(row.duration_ns).max(0);
             if detail.reader_tid.is_none() && uncertain_ns == 0 {
-                waiting.push((row.tid, row.time_ns, row.time_ns.saturating_add(peer_ns)));
+                waiting.push((row.tid, row.time_ns, row.time_ns.saturating_add(until_answer_ns)));
             }
             let weight = detail.stands_for.unwrap_or(1).max(1) as f64;
             let unsent = Unsent::of_question(&detail);
+            let peer_ns = until_answer_ns.saturating_sub(unsent.map_or(0, |unsent| unsent.ns)).max(0);
             let of_kind = if uncertain_ns == 0 { &mut calls.exact } else { &mut calls.coarse };
             of_kind.push(Call {
                 peer: row.name,
                 tid: row.tid,
                 from_ns: row.time_ns,
-                peer_ns: peer_ns.saturating_sub(unsent.map_or(0, |unsent| unsent.ns)).max(0),
+                peer_ns,
                 to_ns: row.end_ns(),
                 is_answered: detail.unanswered != Some(true),
                 weight,
                 unsent,
                 uncertain_ns,
+                counted_ns: detail.ticks_ns.map_or(peer_ns, |ns| ns.clamp(0, peer_ns)),
             });
         }
         for of_kind in [&mut calls.exact, &mut calls.coarse] {

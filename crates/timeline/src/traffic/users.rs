@@ -78,6 +78,8 @@ pub struct Request {
     pub worked_on: Option<(i64, i64)>,
     /// How far its length may be off, in ns.
     pub uncertain_ns: i64,
+    /// What it adds to a sum of lengths, in ns: one that is known to some ticks of a clock may seem longer than it was.
+    pub counted_ns: i64,
     /// Whether it is one stream of HTTP/2.
     pub is_stream: bool,
 }
@@ -95,6 +97,7 @@ impl Request {
             threads: [0; 2],
             worked_on: None,
             uncertain_ns: 0,
+            counted_ns: to_ns.saturating_sub(from_ns),
             is_stream: false,
         }
     }
@@ -238,6 +241,7 @@ fn measured(span: &Span, detail: &detail::Request) -> Request {
         threads: [span.tid, detail.reader_tid.unwrap_or(span.tid)],
         worked_on: worked_on(span, detail),
         uncertain_ns: detail.uncertain_ns.unwrap_or(unknown_ns).max(0),
+        counted_ns: detail.ticks_ns.unwrap_or(span.duration_ns).clamp(0, span.duration_ns.max(0)),
         is_stream: detail.stream == Some(true),
     }
 }
