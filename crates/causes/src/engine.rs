@@ -39,6 +39,9 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
     // Who knows how long requests took knows whether it was slow.
     let is_known = options.slow.is_some() || analysis.account.exact_requests().is_some();
     for suspicion in SUSPICIONS.iter().filter(|_| !is_known) {
+        if answer.names_a_cause() && !suspicion.is_asked_beside_a_cause {
+            continue;
+        }
         let Some((slowdown, excess)) = (suspicion.slowdown)(&analysis) else { continue };
         let (slowdown_before, excess_before) =
             (std::mem::replace(&mut analysis.slowdown, slowdown), std::mem::replace(&mut analysis.excess, excess));
@@ -56,6 +59,8 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
 /// Seconds that may have been slow: only causes that explain them make them so.
 struct Suspicion {
     slowdown: fn(&Analysis<'_>) -> Option<(Slowdown, Excess)>,
+    /// Whether it may matter although a cause was named without it.
+    is_asked_beside_a_cause: bool,
     /// Whether what the causes say of it is better than the answer without it.
     is_answered: fn(&Answer, &Answer) -> bool,
 }
@@ -63,6 +68,7 @@ struct Suspicion {
 const SUSPICIONS: [Suspicion; 2] = [
     Suspicion {
         slowdown: |analysis| analysis.suspicion(),
+        is_asked_beside_a_cause: true,
         // Beside a cause that was named the CPU that is wasted counts where it is more than that.
         is_answered: |suspected, answer| {
             suspected.explains_what_is_below_java() >= ANSWERS_SUSPICION
@@ -71,9 +77,8 @@ const SUSPICIONS: [Suspicion; 2] = [
     },
     Suspicion {
         slowdown: |analysis| analysis.suspicion_of_service(),
-        is_answered: |suspected, answer| {
-            !answer.names_a_cause() && suspected.explained_by_named() >= ANSWERS_SUSPICION_OF_SERVICE
-        },
+        is_asked_beside_a_cause: false,
+        is_answered: |suspected, _| suspected.explained_by_named() >= ANSWERS_SUSPICION_OF_SERVICE,
     },
 ];
 
