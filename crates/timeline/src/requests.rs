@@ -18,6 +18,9 @@ use silence::{Silence, Silences};
 /// Whoever waits for so long notices it, in ns.
 pub const NOTICED_NS: f64 = 100e6;
 
+/// Health checks, scrapes of metrics and administration are fewer in a second in which there are any.
+pub(crate) const MANY_PER_SECOND: f64 = 10.0;
+
 /// Requests, bucket by bucket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requests {
@@ -86,13 +89,11 @@ impl Requests {
         self.count[bucket] == 0.0 && self.p50_ns[bucket].is_some()
     }
 
-    /// Whether they are so many that they are what the process is there for: health checks, scrapes of metrics and administration are
-    /// fewer in a second in which there are any.
+    /// Whether they are so many that they are what the process is there for.
     pub(crate) fn are_many(&self) -> bool {
-        const MIN_PER_SECOND: f64 = 10.0;
         let counts = self.count.iter().filter(|count| **count > 0.0);
         let (seconds, all) = counts.fold((0.0, 0.0), |(seconds, all), count| (seconds + 1.0, all + count));
-        all >= MIN_PER_SECOND * seconds
+        all >= MANY_PER_SECOND * seconds
     }
 
     /// The median of a usual second, in ns.
@@ -136,8 +137,8 @@ fn median_around(latencies: &[Vec<(i64, f64)>], index: usize) -> Option<f64> {
 }
 
 /// The buckets whose requests tell what is usual about one of them. Of a few it is chance, most of all of long polls, which take some
-/// seconds each: then those around it count as well, as far as is needed, and `least` in any case. A change has the same edge then; what is shorter the 99th
-/// percentile tells.
+/// seconds each: then those around it count as well, as far as is needed, and `least` in any case. A change has the same edge then;
+/// what is shorter the 99th percentile tells.
 pub(crate) fn enough_around(len: usize, index: usize, least: usize, count: impl Fn(usize) -> f64) -> Range<usize> {
     const MIN_REQUESTS: f64 = 20.0;
     const FURTHEST_BUCKETS: usize = 5;

@@ -10,13 +10,13 @@ use fathom_evidence::kinds::counter;
 
 use super::{Signal, SignalKind, Smoothed, forget_disturbed};
 use crate::account::Account;
-use crate::requests::enough_around;
 use crate::requests::quality::Flaw;
+use crate::requests::{MANY_PER_SECOND, enough_around};
 use crate::sources::{Series, Sources};
 use crate::states::{ThreadState, Wait};
 
 /// The signal, as a mean of each second and those around it, and the seconds by themselves; none where each request was measured by itself,
-/// or arrivals were not counted.
+/// or arrivals were not counted, or are so few that they may be health checks.
 pub(crate) fn signal(sources: &Sources<'_>, account: &Account) -> Option<Smoothed> {
     let is_part_unknown = matches!(account.requests_flaw, Some(Flaw::Multiplexed(_)));
     if account.requests_as_work().is_some() && !is_part_unknown {
@@ -28,6 +28,10 @@ pub(crate) fn signal(sources: &Sources<'_>, account: &Account) -> Option<Smoothe
     let not_met = sources.counter(counter::CONNECTIONS_NOT_MET_COUNT, "");
     let counted = [per_bucket(account, busiest), per_bucket(account, &not_met)];
     let arrivals: Vec<f64> = (0..account.grid.len).map(|index| counted[0][index] + counted[1][index]).collect();
+    let (all, seconds) = (arrivals.iter().sum::<f64>(), arrivals.iter().filter(|count| **count > 0.0).count());
+    if all < MANY_PER_SECOND * seconds as f64 {
+        return None;
+    }
     let at_work_ns = account.sum(is_at_work);
     let mean = |buckets: Range<usize>| {
         let count: f64 = arrivals[buckets.clone()].iter().sum();
