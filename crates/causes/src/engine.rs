@@ -1,11 +1,11 @@
 //! From findings to verdicts: each slow interval is explained separately, and the answers are merged.
 
+mod suspicions;
+
 use std::collections::BTreeMap;
 
 use fathom_evidence::Recording;
-use fathom_timeline::{
-    Analysis, Excess, Intervals, Options as ExplainOptions, SlowInterval, Slowdown, Stop, ThreadState, analyse,
-};
+use fathom_timeline::{Analysis, Intervals, Options as ExplainOptions, SlowInterval, Stop, ThreadState, analyse};
 
 use crate::attribution::{Claimant, Given, Left, attribute};
 use crate::cause::{Cause, Finding, Support};
@@ -19,12 +19,7 @@ use crate::{
     catalog, changes, coverage, drill_down, elsewhere, format, gaps, headline, messages, per_request, remainder,
     rhythm, summary,
 };
-
-/// Causes that were named answer a suspicion when they explain this part of it.
-const ANSWERS_SUSPICION: f64 = 0.5;
-
-/// The same where each request took more of the threads' time: that something was slower is known, and part of it may have no name.
-const ANSWERS_SUSPICION_OF_SERVICE: f64 = 0.2;
+use suspicions::SUSPICIONS;
 
 /// Explains a recording.
 pub fn explain(recording: &Recording, options: &ExplainOptions<'_>) -> Explanation {
@@ -55,32 +50,6 @@ pub fn investigate<'a>(recording: &'a Recording, options: &ExplainOptions<'a>) -
     let explanation = answer.explanation(&analysis);
     Some((analysis, explanation))
 }
-
-/// Seconds that may have been slow: only causes that explain them make them so.
-struct Suspicion {
-    slowdown: fn(&Analysis<'_>) -> Option<(Slowdown, Excess)>,
-    /// Whether it may matter although a cause was named without it.
-    is_asked_beside_a_cause: bool,
-    /// Whether what the causes say of it is better than the answer without it.
-    is_answered: fn(&Answer, &Answer) -> bool,
-}
-
-const SUSPICIONS: [Suspicion; 2] = [
-    Suspicion {
-        slowdown: |analysis| analysis.suspicion(),
-        is_asked_beside_a_cause: true,
-        // Beside a cause that was named the CPU that is wasted counts where it is more than that.
-        is_answered: |suspected, answer| {
-            suspected.explains_what_is_below_java() >= ANSWERS_SUSPICION
-                && (!answer.names_a_cause() || suspected.below_java_ns >= answer.lost_ns)
-        },
-    },
-    Suspicion {
-        slowdown: |analysis| analysis.suspicion_of_service(),
-        is_asked_beside_a_cause: false,
-        is_answered: |suspected, _| suspected.explained_by_named() >= ANSWERS_SUSPICION_OF_SERVICE,
-    },
-];
 
 /// What the causes say about one choice of slow seconds.
 struct Answer {
