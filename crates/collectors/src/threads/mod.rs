@@ -72,8 +72,8 @@ impl Collector for Threads {
             numbers: ChangedCounters::new(SOURCE),
             target: target.clone(),
             schedule: Schedule::new(target, reader),
-            vm_thread: VmThread::default(),
-            io: Io::of(target),
+            vm_thread: (!order.is_sparing).then(VmThread::default),
+            io: (!order.is_sparing).then(|| Io::of(target)),
             process_cpu_ns: None,
             unseen_ns: 0.0,
             stopped: Stopped::seen_by(SOURCE),
@@ -105,8 +105,9 @@ struct Watch {
     numbers: ChangedCounters,
     target: Target,
     schedule: Schedule,
-    vm_thread: VmThread,
-    io: Io,
+    /// Nothing that runs for days asks for these.
+    vm_thread: Option<VmThread>,
+    io: Option<Io>,
     process_cpu_ns: Option<f64>,
     /// CPU time of the process that no look at a thread has shown yet.
     unseen_ns: f64,
@@ -138,7 +139,9 @@ impl Watch {
             self.numbers.see(found, at_ns, name, instance, value);
         }
         let threads = stat.threads;
-        self.io.look(&mut reader.buffer, at_ns, &mut self.numbers, found);
+        if let Some(io) = &mut self.io {
+            io.look(&mut reader.buffer, at_ns, &mut self.numbers, found);
+        }
         let before = self.process_cpu_ns.replace(user_ns + system_ns);
         Some((before.map_or(0.0, |before| user_ns + system_ns - before), threads))
     }
@@ -165,7 +168,9 @@ impl Observer for Watch {
         if self.schedule.wants_list(at_ns, threads) {
             self.schedule.list(self.clock, found);
         }
-        self.vm_thread.look(&self.target, &mut self.schedule, at_ns, found);
+        if let Some(vm_thread) = &mut self.vm_thread {
+            vm_thread.look(&self.target, &mut self.schedule, at_ns, found);
+        }
         self.unseen_ns = (self.unseen_ns + used_ns).max(0.0);
         if self.unseen_ns > UNSEEN_NS {
             self.unseen_ns = 0.0;
@@ -182,7 +187,9 @@ impl Observer for Watch {
         self.schedule.all_due(at_ns);
         self.schedule.look(self.clock, i64::MAX, found);
         self.stopped.end(at_ns, found);
-        self.vm_thread.end(&self.target, found);
+        if let Some(vm_thread) = &mut self.vm_thread {
+            vm_thread.end(&self.target, found);
+        }
         self.schedule.close(found);
         self.numbers.close(found);
         if !self.schedule.reader.has_schedstat {
