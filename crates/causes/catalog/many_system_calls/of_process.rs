@@ -29,15 +29,17 @@ pub(super) fn find(comparison: &Comparison<'_>) -> Option<Finding> {
     }))
 }
 
-/// A kind of call that is made many more times than before, and how much each transfers.
+/// A kind of call that is made many more times than before, and how much each transfers. Those on sockets are among them: without a time
+/// to compare with they may be what the service does.
 fn most_grown(comparison: &Comparison<'_>, name: &'static str) -> Option<(Call<'static>, f64)> {
     let ((count, bytes), before) = syscalls::both(comparison, |period| {
         let rate = |counter: &str| period.rise(&period.sources.counter(counter, name)) / period.seconds();
         (rate(counter::PROCESS_IO_CALLS_COUNT), rate(counter::PROCESS_IO_BYTES))
     });
-    let call = Call { name, per_second: (count, before.map(|(count, _)| count)), cores: (0.0, None) };
+    let (usual, _) = before?;
+    let call = Call { name, per_second: (count, Some(usual)), cores: (0.0, None) };
     let each = bytes / count.max(1.0);
-    let is_more = count >= TOO_FEW_PER_SECOND && count >= MORE * call.per_second.1.unwrap_or(0.0);
+    let is_more = count >= TOO_FEW_PER_SECOND && count >= MORE * usual;
     (is_more && each <= FEW_BYTES).then_some((call, each))
 }
 
